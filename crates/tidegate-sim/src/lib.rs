@@ -53,6 +53,7 @@ pub use measure::outcome::{
     LinkOutcome, Outcome, Plan, QueueSeries,
 };
 pub use measure::spread::Spread;
+pub use net::medium::{Bleach, Jitter, Loss, MOST_JITTER, Medium, Reorder};
 pub use net::network::{Flow, FlowId, GroupId, LinkId, LinkSpec, MOST, Network, NodeId};
 #[doc(hidden)]
 pub use reference::simulate_by_packet;

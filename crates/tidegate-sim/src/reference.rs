@@ -13,8 +13,9 @@ use crate::event::queue::{Class, Key, NEVER};
 use crate::measure::meters::{Meters, Trace};
 use crate::measure::outcome::{Outcome, Plan};
 use crate::measure::queue_meter::QueueMeter;
+use crate::net::channel::Channel;
 use crate::net::flight::{Body, Flight, Waiting};
-use crate::net::network::Network;
+use crate::net::network::{LinkId, LinkSpec, Network};
 use crate::net::routes::{Kind, Routes};
 use crate::net::wire::Wire;
 
@@ -22,6 +23,9 @@ use crate::net::wire::Wire;
 struct Link<Q> {
     queue: Line<Q>,
     wire: Wire,
+    /// What it does besides, if anything, and when it then asks its queue next.
+    channel: Option<Box<Channel>>,
+    asks: u64,
     busy: bool,
 }
 
@@ -59,15 +63,19 @@ pub fn simulate_by_packet<Q: Qdisc>(
     plan.check(network.groups.len())?;
     let routes = Routes::find(&network)?;
     let extent = [network.groups.len(), network.flows.len()];
-    let link = |(i, spec): (usize, &mut crate::net::network::LinkSpec<Q>)| Link {
+    let media = &network.media;
+    let medium = |link: usize| media.get(&LinkId(link as u32));
+    let link = |(i, spec): (usize, &mut LinkSpec<Q>)| Link {
         queue: match spec.queue.take() {
             Some(queue) => Line::Managed {
                 queue,
-                meter: Box::new(QueueMeter::new(i as u32, spec, plan, extent)),
+                meter: Box::new(QueueMeter::new(i as u32, spec, plan, extent).over(medium(i))),
             },
             None => Line::Unlimited(VecDeque::new()),
         },
         wire: Wire::new(spec.rate, spec.delay),
+        channel: Channel::new(i as u32, medium(i), seed),
+        asks: NEVER,
         busy: false,
     };
     let links = network.links.iter_mut().enumerate().map(link).collect();
@@ -126,10 +134,7 @@ impl<Q: Qdisc> Reference<Q> {
         let (now, id) = (key.time(), key.id() as u32);
         match (key.class(), flight) {
             (Class::Arrive, Some(flight)) => self.arrive(now, *flight),
-            (Class::Depart, _) => {
-                self.links[key.id()].busy = self.links[key.id()].wire.free > now;
-                self.begin(now, key.id());
-            }
+            (Class::Depart, _) => self.depart(now, key.id()),
             (Class::Tick, _) => {
                 let (data, next) = self.ends.tick(now, id);
                 self.set(Class::Tick, id, next);
@@ -213,7 +218,7 @@ impl<Q: Qdisc> Reference<Q> {
         }
     }
 
-    fn join(&mut self, now: u64, id: usize, flight: Flight) {
+    fn join(&mut self, now: u64, id: usize, mut flight: Flight) {
         let label = self.ends.label(flight.flow);
         let link = &mut self.links[id];
         match &mut link.queue {
@@ -221,14 +226,39 @@ impl<Q: Qdisc> Reference<Q> {
             Line::Managed { queue, meter } => {
                 meter.hold(now, queue.backlog());
                 meter.offered(now, &flight, &mut self.meters);
+                if let Some(channel) = &link.channel {
+                    flight.body = channel.enter(flight.body);
+                }
                 let packet = self.waiting.keep(flight, label);
                 let mut fate = Fate { waiting: &mut self.waiting, meters: &mut self.meters, meter };
                 queue.enqueue(Time::from_nanos(now), packet, &mut fate);
             }
         }
         if !link.busy && link.queue.backlog().packets > 0 {
-            self.begin(now, id);
+            let at = link.channel.as_mut().map_or(now, |channel| channel.after(now));
+            if at == now { self.begin(now, id) } else { self.ask(at, id) }
         }
+    }
+
+    /// Link `id` asks its queue at `at`.
+    fn ask(&mut self, at: u64, id: usize) {
+        if std::mem::replace(&mut self.links[id].asks, at) != at {
+            self.schedule(Key::new(at, Class::Depart, id as u32), None);
+        }
+    }
+
+    /// A transmission of link `id` has ended, or it may ask its queue again.
+    fn depart(&mut self, now: u64, id: usize) {
+        let link = &mut self.links[id];
+        if link.channel.is_some() {
+            // One that does more is asked once at a time, whatever it has waited for before.
+            if link.asks != now {
+                return;
+            }
+            link.asks = NEVER;
+        }
+        link.busy = link.wire.free > now;
+        self.begin(now, id);
     }
 
     /// Link `id`, if it does not transmit, asks for the next packet.
@@ -237,35 +267,54 @@ impl<Q: Qdisc> Reference<Q> {
         if link.busy {
             return;
         }
-        let flight = match &mut link.queue {
-            Line::Unlimited(line) => line.pop_front(),
+        let (flight, arrives) = match &mut link.queue {
+            Line::Unlimited(line) => {
+                let Some(flight) = line.pop_front() else { return };
+                let done = link.wire.send(now, flight.body.len());
+                (flight, Some(done + link.wire.delay))
+            }
             Line::Managed { queue, meter } => {
                 meter.hold(now, queue.backlog());
                 let mut fate = Fate { waiting: &mut self.waiting, meters: &mut self.meters, meter };
-                let packet = queue.dequeue(Time::from_nanos(now), &mut fate);
-                packet.map(|p| (p, self.waiting.take(&p))).map(|(packet, flight)| {
-                    let waited = now - packet.arrived.as_nanos();
-                    let done = link.wire.clone().send(now, packet.len);
-                    meter.left(now, done, &flight, waited, &mut self.meters);
-                    flight
-                })
+                let Some(packet) = queue.dequeue(Time::from_nanos(now), &mut fate) else {
+                    return self.wake(now, id);
+                };
+                let mut flight = self.waiting.take(&packet);
+                let arrives = link.cross(now, &packet, &mut flight, &mut self.meters);
+                if arrives.is_none() {
+                    self.waiting.forget(&flight);
+                }
+                (flight, arrives)
             }
         };
-        let Some(flight) = flight else { return self.wake(now, id) };
-        let done = link.wire.send(now, flight.body.len());
-        let there = done + link.wire.delay;
+        let link = &mut self.links[id];
         link.busy = true;
-        self.schedule(Key::new(done, Class::Depart, id as u32), None);
-        self.schedule(Key::new(there, Class::Arrive, id as u32), Some(flight));
+        let free = link.wire.free;
+        if link.channel.is_some() {
+            self.ask(free, id);
+        } else {
+            self.schedule(Key::new(free, Class::Depart, id as u32), None);
+        }
+        if let Some(there) = arrives {
+            self.schedule(Key::new(there, Class::Arrive, id as u32), Some(flight));
+        }
     }
 
     /// The queue of link `id` holds packets back: it is asked again when it says.
     fn wake(&mut self, now: u64, id: usize) {
-        if let Line::Managed { queue, .. } = &self.links[id].queue
+        let link = &mut self.links[id];
+        if let Line::Managed { queue, .. } = &link.queue
             && queue.backlog().packets > 0
             && let Some(at) = queue.wake_at()
         {
-            self.schedule(Key::new(at.as_nanos().max(now + 1), Class::Depart, id as u32), None);
+            let at = at.as_nanos().max(now + 1);
+            match &mut link.channel {
+                Some(channel) => {
+                    let at = channel.at_or_after(at);
+                    self.ask(at, id);
+                }
+                None => self.schedule(Key::new(at, Class::Depart, id as u32), None),
+            }
         }
     }
 
@@ -276,6 +325,28 @@ impl<Q: Qdisc> Reference<Q> {
                 meter.read(queue);
             }
         }
+    }
+}
+
+impl<Q> Link<Q> {
+    /// Transmits `flight`, which its queue has let go as `packet`; when it arrives, if it does.
+    fn cross(
+        &mut self,
+        now: u64,
+        packet: &Packet,
+        flight: &mut Flight,
+        meters: &mut Meters,
+    ) -> Option<u64> {
+        let Line::Managed { meter, .. } = &mut self.queue else { return None };
+        let waited = now - packet.arrived.as_nanos();
+        let Some(channel) = &mut self.channel else {
+            let done = self.wire.send(now, packet.len);
+            meter.left(now, done, flight, waited, meters);
+            return Some(done + self.wire.delay);
+        };
+        let sent = channel.send(&mut self.wire, now, &mut flight.body);
+        meter.crossed(now, sent, flight, waited, meters);
+        sent.arrives
     }
 }
 

@@ -1,6 +1,7 @@
 //! The engine, which saves events, against the same network simulated packet by packet: every
 //! packet sent and delivered, with its time, and every figure must be the same. Times and rates are
 //! round on purpose, so that there are ties.
+use tidegate::bottleneck::{Capacity, Steps, Trace};
 use tidegate::rng::mix;
 use tidegate::{Bytes, Ecn, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
 use tidegate_sim::sources::tcp::Congestion;
@@ -9,8 +10,8 @@ use tidegate_sim::sources::{
     Timestamps, Web,
 };
 use tidegate_sim::{
-    Cbr, Delays, Flow, GroupId, Network, NodeId, OnOff, Oscillating, Outcome, Plan, Simulation,
-    Source, Tcp, Tfrc, simulate_by_packet,
+    Bleach, Cbr, Delays, Flow, GroupId, Jitter, Loss, Medium, Network, NodeId, OnOff, Oscillating,
+    Outcome, Plan, Reorder, Simulation, Source, Tcp, Tfrc, simulate_by_packet,
 };
 
 /// A network drawn from `dice`.
@@ -18,13 +19,15 @@ struct Draw {
     dice: Rng,
     network: Network,
     groups: [GroupId; 2],
+    /// How likely a link behind a queue does more than carry packets at one rate.
+    media: f64,
 }
 
 impl Draw {
     fn new(seed: u64) -> Draw {
         let mut network = Network::new();
         let groups = [network.group("a"), network.group("b")];
-        Draw { dice: Rng::from_seed(mix(seed)), network, groups }
+        Draw { dice: Rng::from_seed(mix(seed)), network, groups, media: 0.0 }
     }
 
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
@@ -56,7 +59,58 @@ impl Draw {
         let row = &catalog::QUEUES[self.dice.below(catalog::QUEUES.len() as u64) as usize];
         let queue = catalog::config(row.name, None, &link).unwrap();
         let queue = queue.build(link, Rng::from_seed(self.dice.bits())).unwrap();
-        self.network.queue(row.name, (from, to), rate, delay, queue);
+        let link = self.network.queue(row.name, (from, to), rate, delay, queue);
+        if self.media > 0.0 && self.chance(self.media) {
+            let medium = self.medium(rate);
+            self.network.medium(link, medium);
+        }
+    }
+
+    /// What a link of about `rate` does besides; each thing as likely as not.
+    fn medium(&mut self, rate: Rate) -> Medium {
+        let mut medium = Medium::default();
+        if self.chance(0.5) {
+            medium.capacity = Some(self.capacity(rate));
+        }
+        if self.chance(0.5) {
+            let [p, r, bad, good] = [0.02, 0.3, 0.9, 0.001].map(Prob::clip);
+            let losses = [Loss::Random(Prob::clip(0.03)), Loss::GilbertElliott { p, r, bad, good }];
+            medium.loss = Some(self.pick(&losses));
+        }
+        if self.chance(0.6) {
+            // Round ones, so that packets catch up with one another.
+            let laws = [
+                Law::Uniform { least: 0, most: 5_000_000 },
+                Law::Exponential { mean: 2_000_000 },
+                Law::Mix(0.9, Box::new([Law::Constant(0), Law::Constant(3_000_000)])),
+                Law::InTurn([0, 2_000_000, 1_000_000].into()),
+            ];
+            let law = laws[self.dice.below(4) as usize].clone();
+            medium.jitter = Some(Jitter { law, reorder: self.pick(&[Reorder::On, Reorder::Off]) });
+        }
+        medium.bleach = self.pick(&[Bleach::Off, Bleach::Before, Bleach::Behind]);
+        medium
+    }
+
+    fn capacity(&mut self, rate: Rate) -> Capacity {
+        if self.chance(0.4) {
+            let mut at = 0;
+            let lines = (0..40).map(|_| {
+                at += self.dice.below(4) as u32;
+                at
+            });
+            let lines: Vec<u32> = lines.collect();
+            return Trace::new(lines.into_iter().chain([200])).unwrap().into();
+        }
+        let mut at = 0;
+        let mut steps = vec![];
+        for _ in 0..self.pick(&[1, 10, 300]) {
+            let times = self.pick(&[0, 1, 1, 2, 3]);
+            steps.push((Time::from_nanos(at), Rate::from_bps(rate.as_bps() * times / 2)));
+            at += self.pick(&[1_000_000, 10_000_000, 777_777]);
+        }
+        steps.push((Time::from_nanos(at), rate));
+        Steps::new(steps).unwrap().into()
     }
 
     fn plain(&mut self, from: NodeId, to: NodeId) {
@@ -226,7 +280,10 @@ impl Draw {
 /// A chain of 1 to 4 routers; hosts shared or one a flow; flows in both directions, routers as ends
 /// at times.
 fn draw(seed: u64) -> Network {
-    let mut draw = Draw::new(seed);
+    chained(Draw::new(seed))
+}
+
+fn chained(mut draw: Draw) -> Network {
     let routers = draw.pick(&[1, 2, 2, 3, 4]);
     let mut nodes = draw.chain(routers);
     let routers = nodes.clone();
@@ -259,7 +316,10 @@ fn draw(seed: u64) -> Network {
 /// Two routers, and hosts of its own for nearly every flow: most connections are at home on their
 /// first link.
 fn dumbbell(seed: u64) -> Network {
-    let mut draw = Draw::new(seed);
+    between_routers(Draw::new(seed))
+}
+
+fn between_routers(mut draw: Draw) -> Network {
     let routers = draw.chain(2);
     for _ in 0..draw.pick(&[1, 3, 8]) {
         let (mut from, mut to) =
@@ -278,7 +338,10 @@ fn dumbbell(seed: u64) -> Network {
 /// multiples of a packet's transmission time. What comes back may do so at once, so that nothing
 /// may be late. With some seeds the ways are of more lengths than are told apart.
 fn gathering(seed: u64) -> Network {
-    let mut draw = Draw::new(seed);
+    gathered(Draw::new(seed), seed)
+}
+
+fn gathered(mut draw: Draw, seed: u64) -> Network {
     let [a, b] = ["a", "b"].map(|name| draw.network.node(name));
     // Of the faster ones more is under way than goes on together.
     let rate = draw.pick(&[8, 8, 8, 8, 80]) * 1_000_000;
@@ -290,7 +353,11 @@ fn gathering(seed: u64) -> Network {
     let delays = if draw.chance(0.2) { 15 } else { 3 };
     let delay = |draw: &mut Draw| Span::from_millis(draw.dice.below(delays));
     let (there, back) = (delay(&mut draw), draw.pick(&[Span::ZERO, Span::from_millis(1)]));
-    draw.network.queue(name, (a, b), rate, there, queue);
+    let bottleneck = draw.network.queue(name, (a, b), rate, there, queue);
+    if draw.media > 0.0 {
+        let medium = draw.medium(rate);
+        draw.network.medium(bottleneck, medium);
+    }
     let reverse = draw.pick(&[1, 10, 10_000]);
     draw.network.link("back", b, a, Rate::from_bps(reverse * rate.as_bps()), back);
     for key in 0..draw.pick(&[2, 5, 12]) {
@@ -382,6 +449,8 @@ fn text(mut outcome: Outcome) -> String {
 struct Seen {
     packets: u64,
     drops: u64,
+    lost: u64,
+    late: u64,
     slow: u64,
     fast: u64,
 }
@@ -394,6 +463,7 @@ impl Seen {
         seen.sent.sort_unstable();
         seen.delivered.sort_unstable();
         seen.dropped.sort_unstable();
+        seen.lost.sort_unstable();
         let (fast, trace) =
             Simulation::new(network, plan, Seed::new(seed)).unwrap().finish_traced();
         let first = trace.sent.iter().zip(&seen.sent).position(|(a, b)| a != b);
@@ -404,6 +474,9 @@ impl Seen {
             "seed {seed}: packet {first:?} delivered differs"
         );
         assert!(trace.dropped == seen.dropped, "seed {seed}: what was dropped differs");
+        assert!(trace.lost == seen.lost, "seed {seed}: what was lost differs");
+        self.lost += trace.lost.len() as u64;
+        self.late += overtaken(&trace.delivered);
         self.packets += fast.packets;
         self.slow += slow.events;
         self.fast += fast.events;
@@ -492,6 +565,30 @@ fn a_timer_may_run_out_before_the_first_packet_comes_out() {
         seen.compare(draw.network, seed);
     }
     assert!(seen.packets > 1_000, "{seen:?}");
+}
+
+/// How many of `delivered` come after a later one of their flow that was not sent again.
+fn overtaken(delivered: &[(u64, u32, u32, u16)]) -> u64 {
+    let mut most = std::collections::BTreeMap::new();
+    let late = |&&(_, flow, number, _): &&(u64, u32, u32, u16)| {
+        let most = most.entry(flow).or_insert(number);
+        *most = number.max(*most);
+        number < *most
+    };
+    delivered.iter().filter(late).count() as u64
+}
+
+/// Capacities that change, losses, delays and bleaching, on chains, in dumbbells and where
+/// acknowledgements meet.
+#[test]
+fn what_links_do_besides_changes_nothing() {
+    let mut all = Seen::default();
+    let with = |seed| Draw { media: 0.8, ..Draw::new(seed) };
+    (5000..5300).for_each(|seed| all.compare(chained(with(seed)), seed));
+    (5300..5500).for_each(|seed| all.compare(between_routers(with(seed)), seed));
+    (5500..5600).for_each(|seed| all.compare(gathered(with(seed), seed), seed));
+    assert!(all.packets > 300_000 && all.drops > 3_000, "too little was compared: {all:?}");
+    assert!(all.lost > 3_000 && all.late > 3_000, "too little was compared: {all:?}");
 }
 
 #[test]

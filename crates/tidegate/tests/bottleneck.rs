@@ -7,7 +7,7 @@ mod support;
 
 use proptest::prelude::*;
 use support::{base_seed, links};
-use tidegate::bottleneck::{Bottleneck, Capacity, Fate, Outcome, Trace};
+use tidegate::bottleneck::{Bottleneck, Capacity, Fate, Outcome, Steps, Trace};
 use tidegate::catalog::{self, AnyQueue};
 use tidegate::{
     DropReason, Link, MarkReason, Packet, Prob, Qdisc, Rate, Rng, Seed, Sink, Span, Time,
@@ -132,7 +132,8 @@ impl<'a> Twin<'a> {
             partly: None,
         };
         match &case.capacity {
-            Capacity::Rate(rate) => twin.at_a_rate(rate.as_bps()),
+            Capacity::Rate(rate) => twin.in_pieces(&[(Time::ZERO, *rate)]),
+            Capacity::Steps(steps) => twin.in_pieces(steps.pieces()),
             Capacity::Trace(_) => unreachable!("see `by_a_trace`"),
             _ => unreachable!("no other"),
         }
@@ -145,12 +146,12 @@ impl<'a> Twin<'a> {
         self.fates
     }
 
-    fn at_a_rate(&mut self, rate: u64) {
+    fn in_pieces(&mut self, pieces: &[(Time, Rate)]) {
         let mut offers = self.case.offers().into_iter().zip(0..).peekable();
         loop {
             let arrival = offers.peek().map_or(u64::MAX, |&((at, _), _)| at);
             match self.asks {
-                Some(at) if at <= arrival => self.ask(at, rate),
+                Some(at) if at <= arrival => self.ask(at, pieces),
                 _ if arrival == u64::MAX => break,
                 _ => {
                     let ((at, packet), number) = offers.next().unwrap();
@@ -175,13 +176,13 @@ impl<'a> Twin<'a> {
         packet
     }
 
-    fn ask(&mut self, at: u64, rate: u64) {
+    fn ask(&mut self, at: u64, pieces: &[(Time, Rate)]) {
         if let Some(packet) = self.dequeue(at) {
             if at > self.free {
                 (self.idle, self.bits) = (at, 0);
             }
             self.bits += packet.len as u128 * 8;
-            self.free = self.idle + (self.bits * 1_000_000_000 / rate as u128) as u64;
+            self.free = left_at(pieces, self.idle, self.bits);
             self.asks = Some(self.free);
             self.send(self.free, packet);
         }
@@ -255,6 +256,21 @@ impl<'a> Twin<'a> {
     }
 }
 
+/// When `bits` have left that a link, free until then, sends from `begin` on: all of them anew.
+fn left_at(pieces: &[(Time, Rate)], begin: u64, bits: u128) -> u64 {
+    let mut work = bits * 1_000_000_000;
+    for (i, (from, rate)) in pieces.iter().enumerate() {
+        let (from, rate) = (from.as_nanos().max(begin), rate.as_bps() as u128);
+        let to = pieces.get(i + 1).map_or(u64::MAX, |next| next.0.as_nanos());
+        let room = rate * to.saturating_sub(from) as u128;
+        if rate > 0 && to > from && work <= room {
+            return from + (work / rate) as u64;
+        }
+        work -= room;
+    }
+    unreachable!("the last rate is above zero")
+}
+
 fn packets() -> impl Strategy<Value = Vec<(u64, u64, u32)>> {
     // Gaps from none to half a minute; most are short.
     let gap = prop_oneof![
@@ -275,6 +291,7 @@ fn case(capacity: impl Strategy<Value = Capacity>) -> impl Strategy<Value = Case
             let rate = match &capacity {
                 Capacity::Rate(rate) => *rate,
                 Capacity::Trace(trace) => trace.mean_rate(),
+                Capacity::Steps(steps) => steps.peak(),
                 _ => unreachable!("no other"),
             };
             let limit = tidegate::Size::Packets(limit);
@@ -288,6 +305,24 @@ fn case(capacity: impl Strategy<Value = Capacity>) -> impl Strategy<Value = Case
 fn rate() -> impl Strategy<Value = Capacity> {
     let rates = [64_000, 1_000_000, 8_000_000, 9_999_991, 45_000_000, 10_000_000_000];
     proptest::sample::select(rates.to_vec()).prop_map(|bps| Rate::from_bps(bps).into())
+}
+
+/// Rates that change within packets, some to nothing.
+fn steps() -> impl Strategy<Value = Capacity> {
+    let rates = [0, 64_000, 1_000_000, 8_000_000, 9_999_991, 10_000_000_000];
+    let rate = proptest::sample::select(rates.to_vec());
+    let gap = prop_oneof![Just(1_000_000_u64), 1..3_000_000_u64, 1..3_000_000_000_u64];
+    proptest::collection::vec((gap, rate), 0..20).prop_map(|changes| {
+        let mut at = 0;
+        let change = |(gap, bps): (u64, u64)| {
+            let from = at;
+            at += gap;
+            (Time::from_nanos(from), Rate::from_bps(bps))
+        };
+        let mut steps: Vec<_> = changes.into_iter().map(change).collect();
+        steps.push((Time::from_nanos(at), Rate::from_bps(8_000_000)));
+        Steps::new(steps).unwrap().into()
+    })
 }
 
 fn lines() -> impl Strategy<Value = Vec<u32>> {
@@ -346,6 +381,21 @@ proptest! {
     }
 
     #[test]
+    fn it_is_the_twins_in_steps(case in case(steps()), stride in 0..40_000_000_u64) {
+        let all = fates(&case, 0);
+        prop_assert_eq!(&all, &Twin::fates(&case));
+        prop_assert_eq!(&all, &fates(&case, stride + 100_000), "when it is polled changes nothing");
+        conserves(&case, &all);
+        // No more than the steps carry, and a nanosecond's worth that was left over.
+        let mut bits = 0.0;
+        for (at, len) in sent(&all) {
+            bits += 8.0 * len as f64;
+            let end = Time::from_nanos(at + 1 - case.delay);
+            prop_assert!(bits <= case.capacity.bits_between(Time::ZERO, end) + 1e-6);
+        }
+    }
+
+    #[test]
     fn it_is_the_twins_by_a_trace(
         (case, lines) in by_lines(),
         stride in 0..40_000_000_u64,
@@ -395,6 +445,48 @@ fn a_trace_by_hand() {
     // A packet that comes at a line's very time has missed it.
     assert_eq!(arrivals(&[(1_000, 100), (5_000, 100), (5_001, 100)]), [5, 6, 6]);
     assert_eq!(arrivals(&[(3_600_000_000, 100)]), [3_600_001]);
+}
+
+/// What can be sent between two times, by hand.
+#[test]
+fn capacities_by_hand() {
+    let ms = |ms: u64| Time::from_nanos(ms * 1_000_000);
+    let mbit = |rate: u64| Rate::from_bps(rate * 1_000_000);
+    let steps = [(ms(0), mbit(8)), (ms(10), mbit(0)), (ms(20), mbit(2))];
+    let steps = Capacity::from(Steps::new(steps).unwrap());
+    assert_eq!(steps.bits_between(ms(0), ms(10)), 80_000.0);
+    assert_eq!(steps.bits_between(ms(9), ms(21)), 8_000.0 + 2_000.0);
+    assert_eq!(steps.bits_between(ms(12), ms(18)), 0.0);
+    assert_eq!(Capacity::from(mbit(8)).bits_between(ms(1), ms(3)), 16_000.0);
+    // Opportunities at 0, 1, 1 and 4 ms, then at 4, 5, 5 and 8.
+    let trace = Capacity::from("0\n1\n1\n4\n".parse::<Trace>().unwrap());
+    for (from, to, lines) in [(0, 1, 1), (0, 4, 3), (1, 4, 2), (4, 5, 2), (2, 9, 6), (9, 9, 0)] {
+        assert_eq!(trace.bits_between(ms(from), ms(to)), 12_000.0 * lines as f64, "{from} {to}");
+    }
+}
+
+#[test]
+fn steps_that_cannot_be_are_refused() {
+    let error = |steps: &[(u64, u64)]| {
+        let steps = steps.iter().map(|&(at, bps)| (Time::from_nanos(at), Rate::from_bps(bps)));
+        Steps::new(steps).unwrap_err().to_string()
+    };
+    assert_eq!(error(&[]), "steps = no steps: must have a step at least");
+    assert_eq!(error(&[(5, 1)]), "step 1 = 5 ns: the first must be at 0 s");
+    assert_eq!(
+        error(&[(0, 1), (5, 0)]),
+        "step 2 = 0 bit/s: the last rate holds for ever and must be above 0 bit/s"
+    );
+    assert_eq!(
+        error(&[(0, 1), (5, 1), (5, 2)]),
+        "step 3 = 5 ns: must be later than the one before, at 5 ns"
+    );
+    assert_eq!(
+        error(&[(0, 2_000_000_000_000_000)]),
+        "step 1 = 2000000 Gbit/s: must be at most 1 Pbit/s"
+    );
+    let many = (0..=tidegate::bottleneck::MOST_STEPS as u64).map(|i| (i, 1)).collect::<Vec<_>>();
+    assert_eq!(error(&many), "steps = more steps: must have at most 1000000 steps");
 }
 
 #[test]

@@ -45,6 +45,15 @@ impl<Q: Qdisc> Simulation<Q> {
         }
     }
 
+    /// The same of `flight` that may come out before others which entered earlier. Of simultaneous
+    /// ones the first to enter is the first.
+    #[cold]
+    pub(super) fn line_in(&mut self, link: usize, flight: Flight) {
+        let line = &mut self.lines[link];
+        line.insert(flight, |a, b| a.time < b.time);
+        line.tell(&mut self.events_due);
+    }
+
     /// `flight` enters a link with others that come from the same port, when it is known who is
     /// before it.
     #[inline(always)]

@@ -57,7 +57,6 @@ use crate::endpoint::ends::Ends;
 use crate::event::queue::{Class, EventQueue, Heap, Key, NONE};
 use crate::measure::meters::{Meters, Trace};
 use crate::measure::outcome::{Outcome, Plan};
-use crate::measure::queue_meter::QueueMeter;
 use crate::net::flight::Waiting;
 use crate::net::line::Line;
 use crate::net::merge::Merge;
@@ -145,7 +144,9 @@ impl<Q: Qdisc> Simulation<Q> {
         let routes = Routes::find(&network)?;
         let wires: Vec<Wire> = network.links.iter().map(|l| Wire::new(l.rate, l.delay)).collect();
         let mut sources_by_slot = Vec::new();
-        let ports = ports(&mut network, &routes, &wires, &plan, &mut sources_by_slot);
+        let ports = ports::ports(&mut network, &routes, (&plan, seed), |port| {
+            add_slot(&mut sources_by_slot, EventSource::Port(port))
+        });
         let readings = add_slot(&mut sources_by_slot, EventSource::Readings);
         let lines = lines(&routes, &mut sources_by_slot);
         let merges: Vec<Merge> = routes.merge_points.iter().map(Merge::new).collect();
@@ -244,6 +245,7 @@ impl<Q: Qdisc> Simulation<Q> {
         trace.sent.sort_unstable();
         trace.delivered.sort_unstable();
         trace.dropped.sort_unstable();
+        trace.lost.sort_unstable();
         (self.finish(), trace)
     }
 
@@ -307,38 +309,6 @@ impl<Q: Qdisc> Simulation<Q> {
             }
         }
     }
-}
-
-/// The ports of the queues of `network`, each with the merge points behind it.
-fn ports<Q: Qdisc>(
-    network: &mut Network<Q>,
-    routes: &Routes,
-    wires: &[Wire],
-    plan: &Plan,
-    sources_by_slot: &mut Vec<EventSource>,
-) -> Vec<Port<Q>> {
-    let extent = [network.groups.len(), network.flows.len()];
-    let mut ports = Vec::with_capacity(routes.ports.len());
-    for (i, (&link, &lookahead)) in routes.ports.iter().zip(&routes.lookahead).enumerate() {
-        let spec = &mut network.links[link as usize];
-        let Some(queue) = spec.queue.take() else { continue };
-        let (wire, meter) =
-            (wires[link as usize].clone(), QueueMeter::new(link, spec, plan, extent));
-        ports.push(Port::new(
-            queue,
-            wire,
-            meter,
-            link,
-            lookahead,
-            add_slot(sources_by_slot, EventSource::Port(i as u32)),
-        ));
-    }
-    for (i, port) in ports.iter_mut().enumerate() {
-        let upto =
-            |i| routes.merge_points.partition_point(|merge_point| (merge_point.port as usize) < i);
-        port.merges = upto(i)..upto(i + 1);
-    }
-    ports
 }
 
 /// The lines of packets on the links, those with an event source at their end first seated.

@@ -1,9 +1,15 @@
 //! Ports: what a queue takes in, and what leaves it.
-use tidegate::{Qdisc, Time};
+use tidegate::{Qdisc, Seed, Time};
 
 use super::{AHEAD, Simulation};
+use crate::measure::outcome::Plan;
+use crate::measure::queue_meter::QueueMeter;
+use crate::net::channel::Channel;
 use crate::net::flight::Flight;
-use crate::net::routes::Kind;
+use crate::net::network::{LinkId, Network};
+use crate::net::port::Port;
+use crate::net::routes::{Kind, Routes};
+use crate::net::wire::Wire;
 
 impl<Q: Qdisc> Simulation<Q> {
     /// `flight` joins the queue of port `id` now.
@@ -35,7 +41,9 @@ impl<Q: Qdisc> Simulation<Q> {
                 self.fetch(Kind::Meet, then.flow);
             }
             let flight = Flight { hop: flight.hop + 1, ..flight };
-            if !self.routes.steps[flight.hop as usize].is_free() {
+            if self.ports[id].reorders() {
+                self.line_in(self.ports[id].link as usize, flight);
+            } else if !self.routes.steps[flight.hop as usize].is_free() {
                 self.line_up(self.ports[id].link as usize, flight);
             } else if self.ports[id].put_off(flight) {
                 self.go_on(id, self.ports[id].began);
@@ -63,4 +71,30 @@ impl<Q: Qdisc> Simulation<Q> {
             port.meter.read(&port.queue);
         }
     }
+}
+
+/// The ports of the queues of `network`, each with the merge points behind it and a slot that `slot`
+/// gives it by its number.
+pub(super) fn ports<Q: Qdisc>(
+    network: &mut Network<Q>,
+    routes: &Routes,
+    (plan, seed): (&Plan, Seed),
+    mut slot: impl FnMut(u32) -> u32,
+) -> Vec<Port<Q>> {
+    let extent = [network.groups.len(), network.flows.len()];
+    let mut ports = Vec::with_capacity(routes.ports.len());
+    for (i, (&link, &lookahead)) in routes.ports.iter().zip(&routes.lookahead).enumerate() {
+        let medium = network.media.get(&LinkId(link));
+        let spec = &mut network.links[link as usize];
+        let Some(queue) = spec.queue.take() else { continue };
+        let wire = (Wire::new(spec.rate, spec.delay), Channel::new(link, medium, seed));
+        let meter = QueueMeter::new(link, spec, plan, extent).over(medium);
+        ports.push(Port::new(queue, wire, meter, link, lookahead, slot(i as u32)));
+    }
+    for (i, port) in ports.iter_mut().enumerate() {
+        let upto =
+            |i| routes.merge_points.partition_point(|merge_point| (merge_point.port as usize) < i);
+        port.merges = upto(i)..upto(i + 1);
+    }
+    ports
 }

@@ -11,7 +11,7 @@ use crate::measure::outcome::{
     Completions, Count, Counters, Delays, FlowOutcome, GroupOutcome, LinkOutcome, Outcome, Plan,
 };
 use crate::measure::spread::{Spread, Windows};
-use crate::net::flight::{Body, flag};
+use crate::net::flight::{Body, Flight, flag};
 use crate::net::network::{GroupId, Network};
 
 /// The bins per octave of a flow's histogram, as a power of two.
@@ -29,6 +29,8 @@ pub struct Trace {
     pub delivered: Vec<Sight>,
     /// Packets dropped by queues: time, link, flow, length.
     pub dropped: Vec<Sight>,
+    /// Packets lost behind queues: the same.
+    pub lost: Vec<Sight>,
 }
 
 /// A flow's counters and its group.
@@ -59,6 +61,8 @@ pub(crate) struct Meters {
     pub drop_gaps: Vec<Spread>,
     /// The bytes delivered to each flow in windows of `tau`; empty without `tau`.
     windows: Vec<Windows>,
+    /// What each flow lost behind queues; empty where nothing can be.
+    lost: Vec<Count>,
     /// The congestion events in which each flow lost.
     pub loss_events: Vec<u32>,
     tau: u64,
@@ -99,6 +103,10 @@ impl Meters {
                 if plan.delays == Delays::Flows { flows } else { 0 }
             ],
             windows: windows(network, plan),
+            lost: match network.media.values().any(|medium| medium.loss.is_some()) {
+                true => vec![Count::default(); flows],
+                false => vec![],
+            },
             loss_events: vec![0; flows],
             tau: plan.rate_window.map_or(u64::MAX, |tau| tau.as_nanos()),
             step: plan.step.map_or(u64::MAX, |s| s.as_nanos()),
@@ -194,6 +202,21 @@ impl Meters {
         }
     }
 
+    /// Counts a packet that `link` has lost behind its queue.
+    pub fn lost_on_the_way(&mut self, at: u64, link: u32, flight: &Flight) {
+        if !flight.body.is_data() {
+            return;
+        }
+        if self.counts(at)
+            && let Some(lost) = self.lost.get_mut(flight.flow as usize)
+        {
+            lost.add(flight.body.len());
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.lost.push((at, link, flight.flow, flight.body.len() as u16));
+        }
+    }
+
     /// The index of the series' cell for `flow` at `at`, if there are series.
     #[inline]
     fn cell(&mut self, at: u64, flow: u32) -> Option<usize> {
@@ -281,6 +304,7 @@ impl Meters {
             let group = &mut groups[flow.group.index()];
             group.flows += 1;
             group.counters.merge(&flow.counters);
+            group.lost.merge(flow.lost);
         }
         for group in &mut groups {
             group.delay = Delay { mean: group.counters.mean_delay(), ..group.delays.delay() };
@@ -316,6 +340,7 @@ impl Meters {
         FlowOutcome {
             group: GroupId(group),
             counters,
+            lost: self.lost.get(index).copied().unwrap_or_default(),
             delay: Delay {
                 mean: counters.mean_delay(),
                 sd: None,
@@ -345,6 +370,7 @@ impl Meters {
             name: network.groups[index].clone(),
             flows: 0,
             counters: Counters::default(),
+            lost: Count::default(),
             delay: Delay::default(),
             delays: self.group_delays[index].clone(),
             one_way: self.one_way[index].delay(),

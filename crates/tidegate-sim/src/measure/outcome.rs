@@ -183,6 +183,8 @@ pub struct FlowOutcome {
     pub group: GroupId,
     /// Its counters.
     pub counters: Counters,
+    /// Its data packets that links lost behind their queues.
+    pub lost: Count,
     /// Its packets' delay in queues; percentiles with [`Delays::Flows`], good to an eighth; no
     /// standard deviation.
     pub delay: Delay,
@@ -212,6 +214,8 @@ pub struct GroupOutcome {
     pub flows: usize,
     /// Its flows' counters added up.
     pub counters: Counters,
+    /// Its flows' data packets that links lost behind their queues.
+    pub lost: Count,
     /// Its packets' delay in queues.
     pub delay: Delay,
     /// Its packets' delays in queues; empty with [`Delays::Off`].
@@ -256,15 +260,20 @@ pub struct LinkOutcome {
     pub name: String,
     /// Its rate.
     pub rate: Rate,
+    /// What it could carry in the window on average, in bit/s: `rate`, unless that changes.
+    pub mean_rate: f64,
     /// Offered to the queue.
     pub arrivals: Count,
     /// Sent on by the queue, counted when transmission begins.
     pub departures: Count,
     /// Dropped, by [`DropReason`], in the order of [`DropReason::ALL`].
     pub drops: Vec<Count>,
+    /// Lost behind the queue, of what departed, counted when the last bit has left.
+    pub lost: Count,
     /// Marked, by [`MarkReason`], in the order of [`MarkReason::ALL`].
     pub marks: Vec<Count>,
-    /// The fraction of the window in which it transmitted.
+    /// The fraction of the window in which it transmitted. Where the capacity changes, the part of
+    /// it that was used.
     pub utilization: f64,
     /// Waiting packets, averaged over time.
     pub mean_packets: f64,

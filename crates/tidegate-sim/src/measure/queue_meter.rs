@@ -1,6 +1,7 @@
 //! The meter of a link behind a queue. Its reports come in order of time, independently of other
 //! queues.
-use tidegate::{Backlog, DropReason, Gauge, MarkReason, Qdisc, Size, Span};
+use tidegate::bottleneck::Capacity;
+use tidegate::{Backlog, DropReason, Gauge, MarkReason, Qdisc, Size, Span, Time};
 
 use crate::measure::delay::Delay;
 use crate::measure::histogram::{BITS, Histogram, part};
@@ -9,7 +10,9 @@ use crate::measure::outcome::{
     Count, Delays, GaugeSeries, LOSS_EVENT, LinkOutcome, Plan, QueueSeries,
 };
 use crate::measure::spread::Gaps;
+use crate::net::channel::Sent;
 use crate::net::flight::Flight;
+use crate::net::medium::Medium;
 use crate::net::network::{LinkId, LinkSpec, Network};
 
 /// The meters of one link behind a queue.
@@ -25,6 +28,10 @@ pub(crate) struct QueueMeter {
     marks: [Count; MarkReason::ALL.len()],
     /// Nanoseconds of transmission.
     busy: u64,
+    /// What a link of changing capacity has carried.
+    carried: Option<Box<Carried>>,
+    /// Lost behind the queue.
+    lost: Count,
     /// The integrals of the backlog over time so far, up to `last`.
     packet_time: u64,
     byte_time: u128,
@@ -70,6 +77,8 @@ impl QueueMeter {
             drops: Default::default(),
             marks: Default::default(),
             busy: 0,
+            carried: None,
+            lost: Count::default(),
             packet_time: 0,
             byte_time: 0,
             full: spec.limit.map_or(Backlog { packets: u32::MAX, bytes: u64::MAX }, nearly_full),
@@ -89,6 +98,13 @@ impl QueueMeter {
             step_dropped: 0,
             series: plan.step.map(|_| QueueSeries::default()),
         }
+    }
+
+    /// The same where the link does what `medium` says besides.
+    pub fn over(self, medium: Option<&Medium>) -> QueueMeter {
+        let capacity = medium.and_then(|medium| medium.capacity.clone());
+        let carried = capacity.map(|capacity| Box::new(Carried { capacity, bytes: 0, edges: 0.0 }));
+        QueueMeter { carried, ..self }
     }
 
     #[inline]
@@ -179,6 +195,28 @@ impl QueueMeter {
         }
     }
 
+    /// The same of a link whose capacity may change and which may lose `flight`.
+    #[cold]
+    pub fn crossed(
+        &mut self,
+        at: u64,
+        sent: Sent,
+        flight: &Flight,
+        waited: u64,
+        meters: &mut Meters,
+    ) {
+        self.left(at, sent.done, flight, waited, meters);
+        if let Some(carried) = &mut self.carried {
+            carried.add([at, sent.done], flight.body.len(), [self.warmup, self.end]);
+        }
+        if sent.arrives.is_none() {
+            if self.counts(sent.done) {
+                self.lost.add(flight.body.len());
+            }
+            meters.lost_on_the_way(sent.done, self.link, flight);
+        }
+    }
+
     /// A reading for the series.
     pub fn read<Q: Qdisc>(&mut self, queue: &Q) {
         let Some(series) = &mut self.series else { return };
@@ -205,7 +243,13 @@ impl QueueMeter {
         let mean = (self.departures.packets > 0)
             .then(|| Span::from_nanos(self.waited / self.departures.packets));
         let over = |sum: f64| if self.window == 0 { 0.0 } else { sum / self.window as f64 };
+        let whole = [self.warmup, self.end].map(Time::from_nanos);
+        let could = |carried: &Carried| carried.capacity.bits_between(whole[0], whole[1]);
         LinkOutcome {
+            mean_rate: self.carried.as_ref().map_or(link.rate.as_bps() as f64, |carried| {
+                could(carried) / whole[1].since(whole[0]).as_secs()
+            }),
+            lost: self.lost,
             link: LinkId(self.link),
             name: link.name.clone(),
             rate: link.rate,
@@ -213,7 +257,11 @@ impl QueueMeter {
             departures: self.departures,
             drops: self.drops.into(),
             marks: self.marks.into(),
-            utilization: over(self.busy as f64),
+            utilization: match &self.carried {
+                None => over(self.busy as f64),
+                Some(carried) if could(carried) > 0.0 => carried.bits() / could(carried),
+                Some(_) => 0.0,
+            },
             mean_packets: over(self.packet_time as f64),
             mean_bytes: over(self.byte_time as f64),
             nearly_full: self.full_time.map(Span::from_nanos),
@@ -224,6 +272,35 @@ impl QueueMeter {
             delays: self.delays,
             series: self.series,
         }
+    }
+}
+
+/// What a link of changing capacity has carried in the window.
+#[derive(Clone, Debug)]
+struct Carried {
+    capacity: Capacity,
+    /// Of packets transmitted within it.
+    bytes: u64,
+    /// Bits of those that straddle its ends.
+    edges: f64,
+}
+
+impl Carried {
+    /// Counts a packet transmitted between two times: of one that straddles an end of the `window`
+    /// what was sent within. By a trace, whose opportunities take no time, a packet counts where
+    /// its last byte leaves.
+    fn add(&mut self, [at, done]: [u64; 2], len: u32, [begin, end]: [u64; 2]) {
+        let trace = matches!(self.capacity, Capacity::Trace(_));
+        if trace && done >= begin && done < end || !trace && at >= begin && done <= end {
+            self.bytes += len as u64;
+        } else if !trace {
+            let [from, to] = [at.max(begin), done.min(end)].map(Time::from_nanos);
+            self.edges += self.capacity.bits_between(from, to);
+        }
+    }
+
+    fn bits(&self) -> f64 {
+        self.bytes as f64 * 8.0 + self.edges
     }
 }
 

@@ -70,15 +70,17 @@ impl Links {
         feeds: &[Feed],
         ports: &[u32],
     ) -> Vec<Option<Stream>> {
+        let peak = |port: u32| network.peak(ports[port as usize]);
         let mut stream: Option<Stream> = None;
         let mut enter = |link: u32| {
             let enters = stream;
             let spec = &network.links[link as usize];
             let delay = spec.delay.as_nanos().max(1);
             stream = match (ports.binary_search(&link), feeds[link as usize]) {
+                (Ok(_), _) if network.reorders(link) => None,
                 (Ok(port), _) => Some(Stream { port: port as u32, length: delay }),
                 (Err(_), Feed::One(_)) => stream
-                    .filter(|s| spec.rate >= network.links[ports[s.port as usize] as usize].rate)
+                    .filter(|s| spec.rate >= peak(s.port))
                     .map(|s| Stream { length: s.length + delay, ..s }),
                 _ => None,
             };
@@ -132,8 +134,10 @@ pub(super) fn merge_points(
 }
 
 /// Who feeds each link.
-pub(super) fn feeds(count: usize, links: &[Links]) -> Vec<Feed> {
-    let mut feeds = vec![Feed::Nobody; count];
+pub(super) fn feeds<Q>(network: &Network<Q>, links: &[Links]) -> Vec<Feed> {
+    let mut feeds = vec![Feed::Nobody; network.links.len()];
+    // What comes out of a link that reorders is in no order that is known ahead.
+    let out_of = |link: u32| if network.reorders(link) { Feed::Several } else { Feed::One(link) };
     let mut feed = |link: u32, from: Feed| {
         let slot = &mut feeds[link as usize];
         *slot = match (*slot, from) {
@@ -147,14 +151,14 @@ pub(super) fn feeds(count: usize, links: &[Links]) -> Vec<Feed> {
         let mut from = if *flows == 1 { Feed::Sender } else { Feed::Several };
         for &link in there {
             feed(link, from);
-            from = Feed::One(link);
+            from = out_of(link);
         }
         if *answers == Answers::Delayed {
             from = Feed::Several; // an acknowledgement that has waited sets out by a timer
         }
         for &link in back {
             feed(link, from);
-            from = Feed::One(link);
+            from = out_of(link);
         }
     }
     feeds

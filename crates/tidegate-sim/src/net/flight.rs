@@ -100,7 +100,7 @@ impl Body {
 
     /// The same with another ECN codepoint.
     #[inline]
-    fn with_ecn(self, ecn: Ecn) -> Body {
+    pub fn with_ecn(self, ecn: Ecn) -> Body {
         let word = self.word & !((flag::ECN as u64) << Body::FLAGS) | (ecn as u64) << Body::FLAGS;
         Body { word, ..self }
     }
@@ -165,6 +165,14 @@ impl Waiting {
             self.reports.take(flight.body.seq());
         }
         flight
+    }
+
+    /// What `flight`, which has left its queue and is lost, carried is needed no more.
+    #[cold]
+    pub fn forget(&mut self, flight: &Flight) {
+        if flight.body.flags() & flag::BLOCKS != 0 {
+            self.reports.take(flight.body.seq());
+        }
     }
 
     /// Removes the flight of `packet`, which goes on, with any mark that the queue has set.

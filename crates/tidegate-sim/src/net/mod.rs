@@ -1,8 +1,10 @@
 //! The network: links, ports, routes, merge points, and the packets on their way.
 
+pub(crate) mod channel;
 mod feeds;
 pub(crate) mod flight;
 pub(crate) mod line;
+pub(crate) mod medium;
 pub(crate) mod merge;
 pub(crate) mod merge_point;
 pub(crate) mod network;

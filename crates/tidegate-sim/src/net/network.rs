@@ -2,8 +2,10 @@
 //! [`Simulation`](crate::Simulation) runs it.
 use std::collections::BTreeMap;
 
+use tidegate::bottleneck::Capacity;
 use tidegate::{ConfigError, Rate, Size, Span, Time, catalog::AnyQueue};
 
+use super::medium::Medium;
 use crate::sources::{Period, Source, check_periods};
 
 macro_rules! index {
@@ -51,6 +53,8 @@ pub struct Network<Q = AnyQueue> {
     pub(crate) flows: Vec<Flow>,
     /// When flows are active once more after their stop.
     pub(crate) again: BTreeMap<FlowId, Vec<Period>>,
+    /// What links behind a queue do besides.
+    pub(crate) media: BTreeMap<LinkId, Medium>,
     /// The goodput in bit/s below which each flow starves; none if that is not known.
     pub(crate) starved_below: Vec<f64>,
     /// What each flow's idle way takes a packet of no length, and one of 64 KiB.
@@ -115,6 +119,7 @@ impl<Q> Network<Q> {
             groups: Vec::new(),
             flows: Vec::new(),
             again: BTreeMap::new(),
+            media: BTreeMap::new(),
             starved_below: vec![],
             idle: vec![],
         }
@@ -162,6 +167,11 @@ impl<Q> Network<Q> {
     /// measured.
     pub fn limit(&mut self, link: LinkId, limit: Size) {
         self.links[link.index()].limit = Some(limit);
+    }
+
+    /// Says what `link`, which is behind a queue, does besides carrying packets at its rate.
+    pub fn medium(&mut self, link: LinkId, medium: Medium) {
+        self.media.insert(link, medium);
     }
 
     /// Adds a link as described.
@@ -220,6 +230,20 @@ impl<Q> Network<Q> {
         &self.flows
     }
 
+    /// Whether packets may overtake one another on `link`.
+    pub(crate) fn reorders(&self, link: u32) -> bool {
+        self.media.get(&LinkId(link)).is_some_and(Medium::reorders)
+    }
+
+    /// The greatest rate of `link`: of a trace without a bound.
+    pub(crate) fn peak(&self, link: u32) -> Rate {
+        match self.media.get(&LinkId(link)).and_then(|medium| medium.capacity.as_ref()) {
+            None => self.links[link as usize].rate,
+            Some(Capacity::Steps(steps)) => steps.peak(),
+            Some(_) => Rate::from_bps(u64::MAX),
+        }
+    }
+
     /// Checks that it can be run.
     ///
     /// # Errors
@@ -233,6 +257,7 @@ impl<Q> Network<Q> {
             }
         }
         self.links.iter().try_for_each(|link| self.check_link(link))?;
+        self.media.iter().try_for_each(|(link, medium)| self.check_medium(*link, medium))?;
         self.flows.iter().enumerate().try_for_each(|(i, flow)| self.check_flow(i, flow))
     }
 
@@ -254,6 +279,17 @@ impl<Q> Network<Q> {
             return Err(ConfigError::new(field("delay"), link.delay, "must be at most an hour"));
         }
         Ok(())
+    }
+
+    fn check_medium(&self, link: LinkId, medium: &Medium) -> Result<(), ConfigError> {
+        let Some(spec) = self.links.get(link.index()) else {
+            return Err(ConfigError::new("medium", link.0, "must be of a link of this network"));
+        };
+        if spec.queue.is_none() {
+            let field = format!("link {}: medium", spec.name);
+            return Err(ConfigError::new(field, "set", "must be of a link behind a queue"));
+        }
+        medium.check(|name| format!("link {}: {name}", spec.name))
     }
 
     fn check_flow(&self, index: usize, flow: &Flow) -> Result<(), ConfigError> {

@@ -14,6 +14,7 @@ use tidegate::{Backlog, DropReason, MarkReason, Packet, Qdisc, Sink, Time};
 use crate::event::queue::NEVER;
 use crate::measure::meters::Meters;
 use crate::measure::queue_meter::QueueMeter;
+use crate::net::channel::Channel;
 use crate::net::flight::{Flight, Label, Waiting};
 use crate::net::wire::Wire;
 
@@ -25,6 +26,8 @@ const TOGETHER: usize = 64;
 pub(crate) struct Port<Q> {
     pub queue: Q,
     pub wire: Wire,
+    /// What the link does besides, if anything.
+    channel: Option<Box<Channel>>,
     pub meter: QueueMeter,
     /// The link's number.
     pub link: u32,
@@ -54,7 +57,7 @@ pub(crate) struct Port<Q> {
 impl<Q: Qdisc> Port<Q> {
     pub fn new(
         queue: Q,
-        wire: Wire,
+        (wire, channel): (Wire, Option<Box<Channel>>),
         meter: QueueMeter,
         link: u32,
         lookahead: u64,
@@ -63,6 +66,7 @@ impl<Q: Qdisc> Port<Q> {
         Port {
             queue,
             wire,
+            channel,
             meter,
             link,
             held: Backlog::default(),
@@ -96,8 +100,14 @@ impl<Q: Qdisc> Port<Q> {
             if let Some(packet) = packet {
                 let flight = waiting.take(&packet);
                 self.began = at;
-                self.next = self.wire.send(at, packet.len);
                 let waited = at.saturating_sub(packet.arrived.as_nanos());
+                if self.channel.is_some() {
+                    match self.cross(at, waited, flight, waiting, meters) {
+                        None => continue,
+                        crossed => return crossed,
+                    }
+                }
+                self.next = self.wire.send(at, packet.len);
                 self.meter.left(at, self.next, &flight, waited, meters);
                 return Some(Flight { time: self.next + self.wire.delay, ..flight });
             }
@@ -105,8 +115,38 @@ impl<Q: Qdisc> Port<Q> {
                 Some(wake) if self.held.packets > 0 => wake.as_nanos().max(at + 1),
                 _ => NEVER,
             };
+            if let Some(channel) = &mut self.channel {
+                self.next = channel.at_or_after(self.next);
+            }
         }
         None
+    }
+
+    /// Sends `flight`, which has waited so long, from `at` on, over a link that does more than
+    /// that. `None` if it is lost.
+    #[cold]
+    #[inline(never)]
+    fn cross(
+        &mut self,
+        at: u64,
+        waited: u64,
+        mut flight: Flight,
+        waiting: &mut Waiting,
+        meters: &mut Meters,
+    ) -> Option<Flight> {
+        let sent = self.channel.as_mut()?.send(&mut self.wire, at, &mut flight.body);
+        self.next = self.wire.free;
+        self.meter.crossed(at, sent, &flight, waited, meters);
+        if sent.arrives.is_none() {
+            waiting.forget(&flight);
+        }
+        Some(Flight { time: sent.arrives?, ..flight })
+    }
+
+    /// Whether packets may overtake one another on the link.
+    #[inline]
+    pub fn reorders(&self) -> bool {
+        self.channel.as_ref().is_some_and(|channel| channel.reorders())
     }
 
     /// Offers `flight` to the queue at `now`. All departures up to then must have been made.
@@ -114,13 +154,16 @@ impl<Q: Qdisc> Port<Q> {
     pub fn offer(
         &mut self,
         now: u64,
-        flight: Flight,
+        mut flight: Flight,
         label: Label,
         waiting: &mut Waiting,
         meters: &mut Meters,
     ) {
         self.meter.hold(now, self.held);
         self.meter.offered(now, &flight, meters);
+        if let Some(channel) = &self.channel {
+            flight.body = channel.enter(flight.body);
+        }
         let packet = waiting.keep(flight, label);
         let mut fate = Fate { waiting, meters, meter: &mut self.meter };
         self.queue.enqueue(Time::from_nanos(now), packet, &mut fate);
@@ -128,7 +171,7 @@ impl<Q: Qdisc> Port<Q> {
         // An idle link polls again now, whatever it was waiting for. It does not if the queue is
         // empty, because the packet was dropped.
         if self.wire.free <= now && self.held.packets > 0 {
-            self.next = now;
+            self.next = self.channel.as_mut().map_or(now, |channel| channel.after(now));
         }
     }
 

@@ -196,7 +196,8 @@ impl Routes {
 
     /// Classifies every hop and writes the ways down.
     fn lay<Q>(network: &Network<Q>, links: &[Links], which: &[usize], ports: Vec<u32>) -> Routes {
-        let feeds = feeds(network.links.len(), links);
+        let feeds = feeds(network, links);
+        let in_order = |way: &[u32]| way.last().is_none_or(|&link| !network.reorders(link));
         let streams: Vec<Vec<Option<Stream>>> =
             links.iter().map(|l| l.streams(network, &feeds, &ports)).collect();
         let merge_points = merge_points(links, &streams, &feeds, &ports);
@@ -210,11 +211,13 @@ impl Routes {
             // It is the sole user of its first link if what it sends then waits for an event: else
             // it would be worked out to its end at once.
             let sole_user = *plain
+                && in_order(back)
                 && matches!(there[..], [first, next, ..] if step(first, streams[0]).kind == Kind::Enter
                     && feeds[first as usize] == Feed::Sender && !step(next, streams[1]).is_free());
             let begin = steps.len() as u32;
             steps.extend(there.iter().zip(streams).map(|(&l, &s)| step(l, s)));
-            let free = back.first().is_none_or(|&l| step(l, returns[0]).is_free());
+            let free =
+                in_order(there) && back.first().is_none_or(|&l| step(l, returns[0]).is_free());
             steps.push(Step::new(if free { Kind::Reach } else { Kind::Meet }, 0));
             let turn = steps.len() as u32;
             via.extend([NONE].iter().chain(there));

@@ -22,6 +22,7 @@
 //! A driver's loop is: [`offer`](Bottleneck::offer) what the sender sends,
 //! [`poll`](Bottleneck::poll) until there is nothing, hand on what was delivered, and go to the
 //! earliest [`next_wake`](Bottleneck::next_wake) or timer. Two directions are two bottlenecks.
+mod steps;
 mod trace;
 mod wire;
 
@@ -36,6 +37,7 @@ use crate::qdisc::{DropReason, MarkReason, Qdisc, Sink};
 use crate::rng::Rng;
 use crate::units::{Prob, Span, Time};
 
+pub use steps::{MOST_STEPS, Steps};
 pub use trace::{MOST_LINES, OPPORTUNITY, Trace};
 pub use wire::{Capacity, Wire};
 

@@ -94,6 +94,21 @@ impl Trace {
         Bytes::new(all.saturating_mul(OPPORTUNITY.get()))
     }
 
+    /// What it can carry from one time to another, in bits: the opportunities at `from` or later,
+    /// and before `to`.
+    pub(super) fn bits_between(&self, from: Time, to: Time) -> f64 {
+        let (count, length) = (self.times.len() as u64, self.length());
+        // So many before a time: those of whole repetitions, and those in the last. Its end is the
+        // beginning of the next, but belongs to it.
+        let before = |time: Time| {
+            let millis = time.as_nanos().div_ceil(NANOS_PER_MILLI);
+            let whole = millis.saturating_sub(1) / length;
+            let within = millis - whole * length;
+            whole * count + self.times.partition_point(|&line| (line as u64) < within) as u64
+        };
+        before(to).saturating_sub(before(from)) as f64 * OPPORTUNITY.bits() as f64
+    }
+
     /// In milliseconds.
     fn length(&self) -> u64 {
         self.times.last().map_or(1, |&last| last as u64)

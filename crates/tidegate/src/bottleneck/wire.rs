@@ -1,4 +1,5 @@
 //! The link behind a queue: when a packet that begins now has left, and when the next may begin.
+use super::steps::{self, Steps};
 use super::trace::{Cursor, Trace};
 use crate::config::ConfigError;
 use crate::units::{Pacer, Rate, Span, Time};
@@ -11,6 +12,20 @@ pub enum Capacity {
     Rate(Rate),
     /// As a trace has it.
     Trace(Trace),
+    /// One rate after the other.
+    Steps(Steps),
+}
+
+impl Capacity {
+    /// What it can carry from one time to another, in bits: of a trace the opportunities at `from`
+    /// or later, and before `to`.
+    pub fn bits_between(&self, from: Time, to: Time) -> f64 {
+        match self {
+            Capacity::Rate(rate) => rate.as_bps() as f64 * to.since(from).as_secs(),
+            Capacity::Trace(trace) => trace.bits_between(from, to),
+            Capacity::Steps(steps) => steps.bits_between(from, to),
+        }
+    }
 }
 
 impl From<Rate> for Capacity {
@@ -22,6 +37,12 @@ impl From<Rate> for Capacity {
 impl From<Trace> for Capacity {
     fn from(trace: Trace) -> Capacity {
         Capacity::Trace(trace)
+    }
+}
+
+impl From<Steps> for Capacity {
+    fn from(steps: Steps) -> Capacity {
+        Capacity::Steps(steps)
     }
 }
 
@@ -48,6 +69,7 @@ pub struct Wire {
 enum Kind {
     Rate(Pacer),
     Trace(Cursor),
+    Steps(steps::Cursor),
 }
 
 impl Wire {
@@ -66,6 +88,7 @@ impl Wire {
             }
             Capacity::Rate(rate) => Kind::Rate(Pacer::new(rate)),
             Capacity::Trace(trace) => Kind::Trace(Cursor::new(trace)),
+            Capacity::Steps(steps) => Kind::Steps(steps::Cursor::new(steps)),
         };
         Ok(Wire { kind, free: Time::ZERO })
     }
@@ -81,7 +104,7 @@ impl Wire {
     #[inline]
     pub fn after(&mut self, now: Time) -> Time {
         match &mut self.kind {
-            Kind::Rate(_) => now,
+            Kind::Rate(_) | Kind::Steps(_) => now,
             Kind::Trace(_) => self.at_or_after(now + Span::from_nanos(1)),
         }
     }
@@ -90,7 +113,7 @@ impl Wire {
     #[inline]
     pub fn at_or_after(&mut self, time: Time) -> Time {
         match &mut self.kind {
-            Kind::Rate(_) => time,
+            Kind::Rate(_) | Kind::Steps(_) => time,
             Kind::Trace(cursor) => {
                 cursor.seek(time);
                 cursor.time()
@@ -109,6 +132,13 @@ impl Wire {
                     pacer.reset();
                 }
                 self.free = start + pacer.next(len);
+                self.free
+            }
+            Kind::Steps(cursor) => {
+                if start > self.free {
+                    cursor.reset();
+                }
+                self.free = cursor.send(start, len);
                 self.free
             }
             Kind::Trace(cursor) => {
