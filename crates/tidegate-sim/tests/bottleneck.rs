@@ -1,11 +1,11 @@
 //! The library's bottleneck against the simulator's links: the same packets are delivered and
 //! dropped at the same nanoseconds, over one link and over two in a row.
-use tidegate::bottleneck::Outcome;
+use tidegate::bottleneck::{Capacity, Outcome, Steps, Trace};
 use tidegate::catalog::{self, AnyQueue};
 use tidegate::rng::mix;
-use tidegate::{Bottleneck, Bytes, Ecn, Link, Packet, Rate, Rng, Seed, Size, Span, Time};
+use tidegate::{Bottleneck, Bytes, Ecn, Link, Packet, Prob, Rate, Rng, Seed, Size, Span, Time};
 use tidegate_sim::sources::{Arrival, Replay};
-use tidegate_sim::{Flow, Network, Plan, Simulation, Source, simulate_by_packet};
+use tidegate_sim::{Flow, Loss, Medium, Network, Plan, Simulation, Source, simulate_by_packet};
 
 const FLOWS: u32 = 5;
 const END: u64 = 2_000_000_000;
@@ -15,7 +15,31 @@ struct Case {
     links: Vec<(Link, Span, &'static str)>,
     /// By flow: when and how long.
     offers: Vec<Vec<(u64, u16)>>,
+    /// What each link carries over time, and the loss behind it.
+    capacities: Vec<Option<Capacity>>,
+    loss: Option<Prob>,
     seed: u64,
+}
+
+/// Rates that change every few milliseconds, with outages, or a trace.
+fn capacity(dice: &mut Rng, rate: Rate) -> Capacity {
+    let mut at = 0;
+    if dice.chance(0.5) {
+        let mut line = || {
+            at += dice.below(5) as u32;
+            at
+        };
+        let lines: Vec<u32> = (0..30).map(|_| line()).collect();
+        return Trace::new(lines.into_iter().chain([200])).unwrap().into();
+    }
+    let mut steps = vec![];
+    for _ in 0..200 {
+        let times = pick(dice, &[0, 1, 2, 3]);
+        steps.push((Time::from_nanos(at as u64), Rate::from_bps(rate.as_bps() * times / 2)));
+        at += pick(dice, &[500_000, 10_000_000, 777_777]) as u32;
+    }
+    steps.push((Time::from_nanos(at as u64), rate));
+    Steps::new(steps).unwrap().into()
 }
 
 fn pick(dice: &mut Rng, from: &[u64]) -> u64 {
@@ -23,8 +47,8 @@ fn pick(dice: &mut Rng, from: &[u64]) -> u64 {
 }
 
 /// As the simulator's record: deliveries as time, flow, number and length; drops as time, link,
-/// flow and length.
-type Seen = (Vec<(u64, u32, u32, u16)>, Vec<(u64, u32, u32, u16)>);
+/// flow and length; losses behind the queue the same, without a time.
+type Seen = [Vec<(u64, u32, u32, u16)>; 3];
 
 impl Case {
     fn draw(seed: u64, queue: &'static str, hops: u64) -> Case {
@@ -49,7 +73,16 @@ impl Case {
             };
             (0..300).map(|_| packet()).take_while(|&(at, _)| at < END).collect()
         };
-        Case { links, offers: (0..FLOWS).map(flow).collect(), seed }
+        let offers = (0..FLOWS).map(flow).collect();
+        Case { links, offers, capacities: vec![None; hops as usize], loss: None, seed }
+    }
+
+    /// The same over links that change and lose.
+    fn unsteady(self) -> Case {
+        let mut dice = Rng::from_seed(mix(self.seed + 1));
+        let mut of = |(link, ..): &(Link, Span, &str)| Some(capacity(&mut dice, link.rate));
+        let capacities = self.links.iter().map(&mut of).collect();
+        Case { capacities, loss: Some(Prob::clip(0.05)), ..self }
     }
 
     fn queue(&self, hop: usize) -> AnyQueue {
@@ -67,7 +100,11 @@ impl Case {
         let nodes: Vec<_> = (0..=self.links.len()).map(|n| network.node(format!("{n}"))).collect();
         for (hop, &(link, delay, name)) in self.links.iter().enumerate() {
             let ends = (nodes[hop], nodes[hop + 1]);
-            network.queue(name, ends, link.rate, delay, self.queue(hop));
+            let id = network.queue(name, ends, link.rate, delay, self.queue(hop));
+            let mut medium = Medium::default();
+            medium.capacity.clone_from(&self.capacities[hop]);
+            medium.loss = self.loss.map(Loss::Random);
+            network.medium(id, medium);
             network.link("back", ends.1, ends.0, link.rate, delay);
         }
         let group = network.group("all");
@@ -100,13 +137,13 @@ impl Case {
             })
             .collect();
         offers.sort_unstable();
-        let mut dropped = vec![];
+        let (mut dropped, mut lost) = (vec![], vec![]);
         for hop in 0..self.links.len() {
-            offers = self.over(hop, &offers, &mut dropped);
+            offers = self.over(hop, &offers, [&mut dropped, &mut lost]);
         }
-        dropped.sort_unstable();
-        offers.sort_unstable();
-        (offers, dropped)
+        let mut seen = [offers, dropped, lost];
+        seen.iter_mut().for_each(|list| list.sort_unstable());
+        seen
     }
 
     /// What comes out of link `hop`.
@@ -114,10 +151,15 @@ impl Case {
         &self,
         hop: usize,
         offers: &[(u64, u32, u32, u16)],
-        dropped: &mut Vec<(u64, u32, u32, u16)>,
+        [dropped, lost]: [&mut Vec<(u64, u32, u32, u16)>; 2],
     ) -> Vec<(u64, u32, u32, u16)> {
         let (link, delay, _) = self.links[hop];
-        let mut bottleneck = Bottleneck::new(link.rate, delay, self.queue(hop)).unwrap();
+        let capacity = self.capacities[hop].clone().unwrap_or(link.rate.into());
+        let mut bottleneck = Bottleneck::new(capacity, delay, self.queue(hop)).unwrap();
+        if let Some(loss) = self.loss {
+            let dice = Seed::new(self.seed).stream(&format!("link {} loss", 2 * hop));
+            bottleneck = bottleneck.with_loss(loss, dice);
+        }
         for &(at, flow, number, len) in offers {
             let packet = Packet::new(mix(flow as u64), len as u32).with_ecn(Case::ecn(flow));
             bottleneck.offer(Time::from_nanos(at), packet, (flow, number));
@@ -130,28 +172,38 @@ impl Case {
                 Outcome::Dropped(_) => {
                     dropped.push((at, 2 * hop as u32, flow, fate.packet.len as u16))
                 }
-                other => panic!("{other:?} without loss"),
+                Outcome::Lost => lost.push((0, 2 * hop as u32, flow, fate.packet.len as u16)),
+                other => panic!("{other:?}"),
             }
         }
         out
     }
 }
 
-fn agree(seed: u64, queue: &'static str, hops: u64) -> (usize, usize) {
-    let case = Case::draw(seed, queue, hops);
+fn agree(case: &Case) -> [usize; 3] {
+    let (seed, queue, hops) = (case.seed, case.links[0].2, case.links.len());
     let plan = Plan::until(Time::from_nanos(END));
     let seen = case.by_bottlenecks();
     let run = Simulation::new(case.network(), plan.clone(), Seed::new(seed)).unwrap();
     let (_, fast) = run.finish_traced();
     let (_, plain) = simulate_by_packet(case.network(), &plan, Seed::new(seed)).unwrap();
     for trace in [fast, plain] {
-        let (mut delivered, mut dropped) = (trace.delivered, trace.dropped);
-        delivered.sort_unstable();
-        dropped.sort_unstable();
-        assert_eq!(delivered, seen.0, "{queue}, {hops} links, seed {seed}");
-        assert_eq!(dropped, seen.1, "{queue}, {hops} links, seed {seed}");
+        let mut lists = [trace.delivered, trace.dropped, trace.lost];
+        lists.iter_mut().for_each(|list| list.sort_unstable());
+        // The one says when it would have come, the other when it had left. Those that would have
+        // come after the end are not polled.
+        let [delivered, dropped, lost] = &lists;
+        assert_eq!(delivered, &seen[0], "{queue}, {hops} links, seed {seed}");
+        assert_eq!(dropped, &seen[1], "{queue}, {hops} links, seed {seed}");
+        let mut timeless: Vec<_> = lost
+            .iter()
+            .filter(|(at, link, ..)| at + case.links[*link as usize / 2].1.as_nanos() < END)
+            .map(|&(_, link, flow, len)| (0, link, flow, len))
+            .collect();
+        timeless.sort_unstable();
+        assert_eq!(timeless, seen[2], "{queue}, {hops} links, seed {seed}");
     }
-    (seen.0.len(), seen.1.len())
+    [0, 1, 2].map(|list| seen[list].len())
 }
 
 #[test]
@@ -159,10 +211,24 @@ fn a_bottleneck_is_the_simulators_link() {
     let (mut delivered, mut dropped) = (0, 0);
     for row in catalog::QUEUES {
         for seed in 0..8 {
-            let (through, lost) = agree(seed, row.name, 1 + seed % 2);
+            let [through, refused, _] = agree(&Case::draw(seed, row.name, 1 + seed % 2));
             delivered += through;
-            dropped += lost;
+            dropped += refused;
         }
     }
     assert!(delivered > 50_000 && dropped > 10_000, "{delivered} delivered, {dropped} dropped");
+}
+
+/// Rates that change, traces, and the same dice for losses.
+#[test]
+fn it_is_where_capacity_changes_and_packets_are_lost() {
+    let mut sums = [0; 3];
+    for row in catalog::QUEUES {
+        for seed in 100..108 {
+            let case = Case::draw(seed, row.name, 1 + seed % 2).unsteady();
+            sums.iter_mut().zip(agree(&case)).for_each(|(sum, count)| *sum += count);
+        }
+    }
+    let [delivered, dropped, lost] = sums;
+    assert!(delivered > 30_000 && dropped > 10_000 && lost > 1_500, "{sums:?}");
 }
