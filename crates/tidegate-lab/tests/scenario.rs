@@ -83,7 +83,7 @@ fn a_good_scenario_is_read() {
     assert_eq!((s.name.as_str(), s.flows(), s.run.seeds, s.run.seed), ("flood", 21, 5, 1));
     assert_eq!(s.seeds(), [1, 2, 3, 4, 5]);
     assert_eq!(s.run.flow_key.0.to_string(), "source-prefix/24");
-    let Network::Dumbbell(net) = &s.network else { panic!() };
+    let Network::Dumbbell(net, _) = &s.network else { panic!() };
     assert_eq!(
         (net.rate.to_string(), net.access_delay.to_string()),
         ("10 Mbit/s".into(), "2 ms".into())
@@ -1114,7 +1114,7 @@ proptest! {
         s.run.warmup = tidegate::Span::from_nanos(duration / 3);
         s.run.series = tidegate::Span::from_nanos(duration.max(100_000));
         (s.run.seeds, s.run.flow_key.0) = (seeds, tidegate_packet::FlowKey::SourcePrefix(prefix));
-        let Network::Dumbbell(net) = &mut s.network else { unreachable!() };
+        let Network::Dumbbell(net, _) = &mut s.network else { unreachable!() };
         (net.rate, net.limit) = (tidegate::Rate::from_bps(rate), tidegate::Size::Packets(limit));
         s.groups[0].count = count;
         s.groups[0].hosts = count.div_ceil(2);

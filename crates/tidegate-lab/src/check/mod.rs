@@ -8,7 +8,7 @@ use tidegate_report::Overload;
 use crate::layout::{Flow, Load, Plan, base_round_trips, mean_round_trip};
 use crate::problem::Problems;
 use crate::replication::{BYTES_PER_FLOW_KEPT, stats, values};
-use crate::scenario::{GraphLink, Group, Network, Scenario, Source};
+use crate::scenario::{Group, ManagedLink, Network, Scenario, Source};
 use crate::spec::QueueSpec;
 
 /// Simulator events for each packet and link it crosses: 0.22 to 0.45 in the shipped scenarios and
@@ -53,7 +53,7 @@ pub struct Check {
     pub overloads: Vec<Overload>,
     /// What is left out of the captures that groups replay.
     pub skipped: Vec<String>,
-    /// The managed links of a graph; empty for a dumbbell, which has the one.
+    /// The managed links of a graph; empty for a dumbbell that has the one.
     pub links: Vec<LinkCheck>,
     /// The queues on the watched link: the one that `run` takes, then those that `compare` takes.
     pub queues: Vec<QueueCheck>,
@@ -195,20 +195,22 @@ pub fn skipped(scenario: &Scenario) -> Vec<String> {
     scenario.groups.iter().filter_map(skipped).collect()
 }
 
-/// The managed links of a graph, with the queues that stay there.
+/// The managed links of a network that has more than a dumbbell's one, with the queues that stay
+/// there.
 fn links(scenario: &Scenario) -> Vec<LinkCheck> {
-    let Network::Graph(graph) = &scenario.network else { return vec![] };
     let shared = scenario.watched_queue.as_ref().map(|_| &scenario.queue);
-    let link = |line: &GraphLink| {
-        Some(LinkCheck {
-            name: format!("{}->{}", line.from, line.to),
-            rate: line.rate,
-            limit: line.limit?,
-            queue: line.queue.as_ref().or(shared).map(QueueSpec::label),
-            watched: line.watch,
-        })
+    let managed = scenario.managed();
+    if matches!(scenario.network, Network::Dumbbell(..)) && managed.len() == 1 {
+        return vec![];
+    }
+    let link = |managed: ManagedLink<'_>| LinkCheck {
+        name: managed.name,
+        rate: managed.link.rate,
+        limit: managed.link.limit,
+        queue: managed.queue.or(shared).map(QueueSpec::label),
+        watched: managed.watched,
     };
-    graph.links.iter().filter_map(link).collect()
+    managed.into_iter().map(link).collect()
 }
 
 fn queue_check(spec: &QueueSpec, link: &Link, flows: u64) -> Result<QueueCheck, Problems> {

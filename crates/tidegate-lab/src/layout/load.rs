@@ -51,7 +51,8 @@ impl Load {
     pub fn of(scenario: &Scenario, plan: &Plan) -> Load {
         let end = Time::ZERO + scenario.run.duration;
         let mut streams = streams(scenario, plan);
-        let capacity = |wire: u32| plan.wires[wire as usize].rate.as_bps() as f64;
+        let window = [scenario.run.warmup, scenario.run.duration].map(|at| Time::ZERO + at);
+        let capacity = |wire: u32| plan.wires[wire as usize].mean_rate(window);
         let longest = streams.iter().map(|s| s.path.len()).max().unwrap_or(0);
         // What comes to a link depends on those before it, so that rates are right up to one more
         // link with each round.

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use tidegate::{Bytes, Rate, Rng, Seed, Size, Span, Time};
 use tidegate_packet::{Ends, FlowHasher};
 use tidegate_report::fair::STARVED;
+use tidegate_sim as sim;
 use tidegate_sim::sources::Period;
 
 use self::calls::Calls;
@@ -24,7 +25,8 @@ pub(crate) use self::round_trip::{base_round_trips, mean_round_trip};
 use self::routes::Routes;
 use self::shares::{Claim, max_min};
 use crate::scenario::{
-    Connection, Data, Dumbbell, Graph, Group, Metrics, Network, Scenario, Source, Start, Tcp, When,
+    Connection, Data, Dumbbell, Graph, Group, Metrics, Network, Scenario, Source, Start, Tcp, Ways,
+    When,
 };
 
 /// What a drawn delay is clipped to, where the distribution has no bound of its own.
@@ -39,6 +41,23 @@ pub(crate) struct Wire {
     pub delay: Span,
     /// With a limit it has a queue.
     pub limit: Option<Size>,
+    /// What it does besides.
+    pub medium: Option<Box<sim::Medium>>,
+}
+
+impl Wire {
+    /// One way of a link.
+    fn new((from, to): (u32, u32), (rate, delay): (Rate, Span), limit: Option<Size>) -> Wire {
+        Wire { from, to, rate, delay, limit, medium: None }
+    }
+
+    /// What it can carry on average from `begin` to `end`, in bit/s.
+    pub fn mean_rate(&self, [begin, end]: [Time; 2]) -> f64 {
+        let capacity = self.medium.as_ref().and_then(|medium| medium.capacity.as_ref());
+        capacity.map_or(self.rate.as_bps() as f64, |capacity| {
+            capacity.bits_between(begin, end) / end.since(begin).as_secs()
+        })
+    }
 }
 
 /// A flow.
@@ -73,9 +92,10 @@ impl Plan {
     /// Lays out `scenario` for `seed`.
     pub fn new(scenario: &Scenario, seed: Seed) -> Plan {
         let mut plan = match &scenario.network {
-            Network::Dumbbell(dumbbell) => Plan::dumbbell(dumbbell),
+            Network::Dumbbell(dumbbell, ways) => Plan::dumbbell(dumbbell, ways),
             Network::Graph(graph) => Plan::graph(graph),
         };
+        plan.settle(scenario, seed);
         let hasher = FlowHasher::seeded(scenario.run.flow_key.0, seed);
         let mut numbers = Numbers { client: 0x0a00_0000, server: 0x0b00_0000 };
         for (index, group) in scenario.groups.iter().enumerate() {
@@ -85,11 +105,31 @@ impl Plan {
         plan
     }
 
-    fn dumbbell(d: &Dumbbell) -> Plan {
-        let there = Wire { from: 0, to: 1, rate: d.rate, delay: d.delay, limit: Some(d.limit) };
-        let back = Wire { from: 1, to: 0, limit: None, ..there.clone() };
+    fn dumbbell(d: &Dumbbell, ways: &Ways) -> Plan {
+        let there = Wire::new((0, 1), (d.rate, d.delay), Some(d.limit));
+        let wires = vec![there.clone(), Plan::back(&there, ways)];
         let nodes = vec!["left".to_string(), "right".to_string()];
-        Plan { nodes, node_count: 2, wires: vec![there, back], flows: vec![], watched: 0 }
+        Plan { nodes, node_count: 2, wires, flows: vec![], watched: 0 }
+    }
+
+    /// The way back of `there`.
+    fn back(there: &Wire, ways: &Ways) -> Wire {
+        let ends = (there.to, there.from);
+        match &ways.back {
+            Some(back) => Wire::new(ends, (back.rate, back.delay), back.limit),
+            None => Wire::new(ends, (there.rate, there.delay), None),
+        }
+    }
+
+    /// Draws what the links of the network's description do besides. Two wires stand for each of
+    /// them, before those of hosts.
+    fn settle(&mut self, scenario: &Scenario, seed: Seed) {
+        for of in scenario.media() {
+            let index = 2 * of.place + of.is_back as usize;
+            let dice = || seed.stream(&format!("link {index} rate"));
+            self.wires[index].medium =
+                network::medium(of.medium, of.rate, scenario.run.duration, dice);
+        }
     }
 
     fn graph(g: &Graph) -> Plan {
@@ -108,9 +148,9 @@ impl Plan {
             if link.watch {
                 watched = wires.len() as u32;
             }
-            let there = Wire { from, to, rate: link.rate, delay: link.delay, limit: link.limit };
-            wires.push(there.clone());
-            wires.push(Wire { from: to, to: from, limit: None, ..there });
+            let there = Wire::new((from, to), (link.rate, link.delay), link.limit);
+            let back = Plan::back(&there, &link.ways);
+            wires.extend([there, back]);
         }
         let node_count = nodes.len() as u32;
         Plan { nodes, node_count, wires, flows: vec![], watched }
@@ -160,8 +200,7 @@ impl Plan {
         let Some((rate, delay)) = access else { return at };
         let host = self.node_count;
         self.node_count += 1;
-        let up = Wire { from: host, to: at, rate, delay, limit: None };
-        let down = Wire { from: at, to: host, ..up.clone() };
+        let [up, down] = [(host, at), (at, host)].map(|ends| Wire::new(ends, (rate, delay), None));
         self.wires.extend([up, down]);
         host
     }
@@ -178,7 +217,8 @@ impl Plan {
         let mut routes = self.routes();
         let paths: Vec<Vec<u32>> =
             self.flows.iter().map(|flow| routes.path(flow.from, flow.to)).collect();
-        let capacity: Vec<f64> = self.wires.iter().map(|wire| wire.rate.as_bps() as f64).collect();
+        let window = [scenario.run.warmup, scenario.run.duration].map(|at| Time::ZERO + at);
+        let capacity: Vec<f64> = self.wires.iter().map(|wire| wire.mean_rate(window)).collect();
         let mut of_key: BTreeMap<u64, u32> = BTreeMap::new();
         for flow in &self.flows {
             *of_key.entry(flow.key).or_default() += 1;
@@ -308,7 +348,7 @@ impl Layout<'_> {
     /// unless asked for.
     fn access(&self, host: u32, dice: &mut Rng) -> Option<(Rate, Span)> {
         let base = match &self.scenario.network {
-            Network::Dumbbell(dumbbell) => dumbbell.clone(),
+            Network::Dumbbell(dumbbell, _) => dumbbell.clone(),
             Network::Graph(_)
                 if self.group.access_rate.is_empty() && self.group.access_delay.is_none() =>
             {

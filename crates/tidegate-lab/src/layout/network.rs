@@ -1,9 +1,9 @@
 //! From a laid-out scenario to the simulator's network.
-use tidegate::{Bytes, ConfigError, Link, Rng, Seed};
+use tidegate::{Bytes, ConfigError, Link, Rate, Rng, Seed, Span};
 use tidegate_sim as sim;
 
 use super::Plan;
-use crate::scenario::{Group, Network, Scenario, Source, lowered};
+use crate::scenario::{Group, Medium, Network, Scenario, Source, lowered};
 
 /// The network of `plan`, its managed links with queues that `queue` builds: asked in order, with
 /// the number of each among them.
@@ -37,6 +37,9 @@ pub(crate) fn network<Q>(
         managed += 1;
         let id = network.queue(label, (from, to), wire.rate, wire.delay, queue);
         network.limit(id, limit);
+        if let Some(medium) = &wire.medium {
+            network.medium(id, (**medium).clone());
+        }
     }
     let groups: Vec<_> = scenario.groups.iter().map(|group| network.group(&group.name)).collect();
     let sources: Vec<_> = scenario.groups.iter().map(|group| lowered(&group.source)).collect();
@@ -67,9 +70,27 @@ pub(crate) fn network<Q>(
     Ok(network)
 }
 
+/// What a link of `rate` does besides up to `end`, as the simulator has it; `None` for nothing.
+pub(super) fn medium(
+    medium: &Medium,
+    rate: Rate,
+    end: Span,
+    dice: impl FnOnce() -> Rng,
+) -> Option<Box<sim::Medium>> {
+    let mut besides = sim::Medium::default();
+    besides.capacity = medium.capacity.over(rate, end, dice);
+    besides.loss = medium.loss.0;
+    let law = &medium.jitter.law;
+    if law.most() != Some(0) {
+        besides.jitter = Some(sim::Jitter { law: law.clone(), reorder: medium.reorder });
+    }
+    besides.bleach = medium.bleach;
+    (besides != sim::Medium::default()).then(|| Box::new(besides))
+}
+
 fn mean_packet(scenario: &Scenario) -> Bytes {
     match &scenario.network {
-        Network::Dumbbell(dumbbell) => dumbbell.mean_packet,
+        Network::Dumbbell(dumbbell, _) => dumbbell.mean_packet,
         Network::Graph(graph) => graph.mean_packet,
     }
 }

@@ -5,7 +5,7 @@ use tidegate::{ConfigError, Link, Rng};
 use super::held::Held;
 use crate::foreign::Foreign;
 use crate::problem::Problems;
-use crate::scenario::{Network, Scenario};
+use crate::scenario::{ManagedLink, Scenario};
 use crate::spec::QueueSpec;
 
 /// A queue that is tried, with its parameters on every managed link.
@@ -61,26 +61,14 @@ impl Configs {
             Chosen::new(spec, link).map_err(|error| spec.refused(error))
         };
         let watched = on(spec, &scenario.bottleneck())?;
-        let links = match &scenario.network {
-            Network::Dumbbell(_) => vec![watched.clone()],
-            Network::Graph(graph) => {
-                // The queue that is tried is the watched link's, and that of the links that name
-                // none. Where the watched link's own queue is run, the others keep
-                // the scenario's.
-                let shared = if scenario.watched_queue.is_some() { &scenario.queue } else { spec };
-                let managed = graph.links.iter().filter_map(|line| {
-                    let link = Link {
-                        rate: line.rate,
-                        limit: line.limit?,
-                        mean_packet: graph.mean_packet,
-                    };
-                    let there =
-                        if line.watch { spec } else { line.queue.as_ref().unwrap_or(shared) };
-                    Some(on(there, &link))
-                });
-                managed.collect::<Result<_, _>>()?
-            }
+        // The queue that is tried is the watched link's, and that of the links that name none. Where
+        // the watched link's own queue is run, the others keep the scenario's.
+        let shared = if scenario.watched_queue.is_some() { &scenario.queue } else { spec };
+        let there = |managed: ManagedLink<'_>| {
+            let queue = if managed.watched { spec } else { managed.queue.unwrap_or(shared) };
+            on(queue, &managed.link)
         };
+        let links = scenario.managed().into_iter().map(there).collect::<Result<_, _>>()?;
         Ok(Configs { spec: spec.clone(), watched, links })
     }
 }

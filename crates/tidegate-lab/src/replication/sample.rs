@@ -264,7 +264,7 @@ impl<'p> Crossing<'p> {
             .filter(|(_, crosses)| **crosses)
             .map(|(flow, _)| flow.key);
         let n = keys.collect::<BTreeSet<_>>().len();
-        Crossing { plan, crosses, fair: link.rate.as_bps() as f64 / n.max(1) as f64 }
+        Crossing { plan, crosses, fair: link.mean_rate / n.max(1) as f64 }
     }
 
     fn of(&self, rates: &[f64]) -> Vec<f64> {

@@ -4,6 +4,7 @@
 use tidegate::{Link, choices, params};
 
 use super::model::*;
+use super::ways::{Ways, way_keys};
 use crate::reader::{Reader, Table};
 
 choices! {
@@ -38,7 +39,8 @@ impl Reader<'_> {
         let which = if kind == "chain" { "routers" } else { "hops" };
         let shared = ["kind", "rate", "delay", "limit", "mean_packet", "managed", "watch"];
         let nodes = ["left", "right", "access_rate", "access_delay", which];
-        self.only(table, &format!("a {kind}'s [network]"), &[&shared[..], &nodes].concat());
+        let ways = way_keys();
+        self.only(table, &format!("a {kind}'s [network]"), &[&shared[..], &nodes, &ways].concat());
         let (mut line, mut chain) = (Dumbbell::default(), Chain::default());
         self.params_of(table, &mut line, |name| {
             matches!(name, "rate" | "delay" | "limit" | "mean_packet")
@@ -57,6 +59,7 @@ impl Reader<'_> {
             rates: self.values(table, "access_rate", Dumbbell::default(), |d| d.access_rate),
             delays: self.values(table, "access_delay", Dumbbell::default(), |d| d.access_delay),
         };
+        let ways = self.ways(table, (line.rate, line.delay), true);
         let mut links: Vec<GraphLink> = routers
             .windows(2)
             .enumerate()
@@ -72,6 +75,7 @@ impl Reader<'_> {
                     limit,
                     queue: None,
                     watch,
+                    ways: if limit.is_some() { ways.clone() } else { Ways::default() },
                 }
             })
             .collect();
@@ -163,6 +167,7 @@ impl Spokes {
             limit: None,
             queue: None,
             watch: false,
+            ways: Ways::default(),
         }
     }
 }

@@ -2,10 +2,13 @@
 //! loads that end.
 mod group;
 
+use tidegate::bottleneck::MOST_STEPS;
 use tidegate::{Link, Span};
 
+use super::medium::Capacity;
 use super::model::*;
 use super::read::fits;
+use super::ways::ManagedLink;
 use crate::problem::Place;
 use crate::reader::{Kind, Node, Origin, Reader, name_of};
 use crate::spec::{QueueSpec, SAME_LABEL, twice};
@@ -24,6 +27,7 @@ pub(super) fn consistent(reader: &mut Reader<'_>, root: &Node, scenario: &mut Sc
         look.graph(graph);
     }
     look.run(&scenario.run);
+    look.media(scenario);
     look.names(&scenario.groups);
     for (index, group) in scenario.groups.iter().enumerate() {
         group::consistent(&mut look, scenario, group, index);
@@ -64,6 +68,39 @@ impl Look<'_, '_> {
         }
         if run.duration.as_nanos() / run.series.as_nanos().max(1) > POINT_LIMIT {
             self.points(run);
+        }
+    }
+
+    /// Where `path` is written: the links of a chain stand in `[network]`.
+    fn written(&self, path: &str) -> String {
+        match path.strip_prefix("link.").and_then(|rest| rest.split_once('.')) {
+            Some((_, key)) if find(self.root, "link").is_none() => format!("network.{key}"),
+            _ => path.into(),
+        }
+    }
+
+    /// A walk must begin between its ends and take no more steps than can be kept.
+    fn media(&mut self, scenario: &Scenario) {
+        let mut seen = vec![];
+        for of in scenario.media() {
+            let Capacity::Walk(walk) = &of.medium.capacity else { continue };
+            let (path, rate) = (self.written(&(scenario.path(&of) + ".capacity")), of.rate);
+            // The links of a chain are all as it says.
+            if seen.contains(&path) {
+                continue;
+            }
+            seen.push(path.clone());
+            if !(walk.least..=walk.most).contains(&rate) {
+                self.refuse(
+                    &path,
+                    format!("the walk begins at the rate, {rate}, and must reach it"),
+                );
+            }
+            let (steps, end) = (walk.steps(scenario.run.duration), scenario.run.duration);
+            if steps >= MOST_STEPS as u64 {
+                let why = format!("makes {steps} steps in {end}; fewer than {MOST_STEPS} can be");
+                self.refuse(&path, why);
+            }
         }
     }
 
@@ -172,14 +209,18 @@ impl Look<'_, '_> {
         for (i, spec) in scenario.compare.iter().enumerate() {
             self.queue(&format!("compare.queues.{}", i + 1), spec, &bottleneck);
         }
-        let Network::Graph(graph) = &scenario.network else { return };
-        for (i, link) in graph.links.iter().enumerate() {
-            let Some(limit) = link.limit else { continue };
-            match (Link::new(link.rate, limit, graph.mean_packet), &link.queue) {
+        // That of a dumbbell's way there is looked at.
+        let dumbbell = matches!(scenario.network, Network::Dumbbell(..)) as usize;
+        for ManagedLink { link, queue, path, .. } in scenario.managed().into_iter().skip(dumbbell) {
+            match (Link::new(link.rate, link.limit, link.mean_packet), queue) {
                 (Err(error), _) => {
-                    self.refuse(&format!("link.{}.{}", i + 1, error.field), error.why)
+                    let path = self.written(&format!("{path}.{}", error.field));
+                    self.refuse(&path, error.why);
                 }
-                (Ok(line), Some(spec)) => self.queue(&format!("link.{}.queue", i + 1), spec, &line),
+                (Ok(line), Some(spec)) => {
+                    let path = self.written(&format!("{path}.queue"));
+                    self.queue(&path, spec, &line);
+                }
                 (Ok(line), None) => self.queue("queue", &scenario.queue, &line),
             }
         }

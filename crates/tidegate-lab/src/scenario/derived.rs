@@ -179,8 +179,12 @@ impl Known<'_> {
     /// The path of the link to which the queue belongs that `field` is about.
     fn link_of(&self, field: &str) -> String {
         let mut steps = field.split('.');
+        let back = field.contains(".back.").then_some(".back").unwrap_or_default();
         if let (Some("link"), Some(number)) = (steps.next(), steps.next()) {
-            return format!("link.{number}");
+            return format!("link.{number}{back}");
+        }
+        if !back.is_empty() {
+            return "network.back".into();
         }
         match &self.scenario.network {
             Network::Graph(graph) if node(self.root, "network.rate").is_none() => {
@@ -218,6 +222,10 @@ impl Known<'_> {
         let (value, known) = match table.split('.').collect::<Vec<_>>().as_slice() {
             ["run"] => (Run::default().get(key), names(Run::PARAMS)),
             ["network"] => self.network_default(key),
+            // The way back is as the way there where it does not say otherwise.
+            [.., "back"] if matches!(key, "rate" | "delay") && node(self.root, table).is_some() => {
+                return self.value(&format!("{}.{key}", table.trim_end_matches(".back")));
+            }
             ["link", _] if node(self.root, table).is_some() => {
                 let line = Dumbbell::default();
                 (line.get(key).filter(|_| key == "delay"), vec!["rate", "delay", "limit"])
@@ -249,7 +257,7 @@ impl Known<'_> {
 
     /// The default of the key of a group.
     fn of_group(&mut self, table: &str, key: &str) -> Result<Quantity, Unknown> {
-        let dumbbell = matches!(self.scenario.network, Network::Dumbbell(_));
+        let dumbbell = matches!(self.scenario.network, Network::Dumbbell(..));
         match key {
             "hosts" => return self.value(&format!("{table}.count")),
             "access_rate" | "access_delay" if dumbbell => {

@@ -8,11 +8,13 @@ mod demand;
 mod derived;
 mod drawn;
 mod lowered;
+mod medium;
 mod model;
 mod periods;
 mod read;
 mod sources;
 mod tcp;
+mod ways;
 mod write;
 
 pub use arrivals::Arrivals;
@@ -22,12 +24,15 @@ pub use connection::*;
 pub(crate) use demand::When;
 pub use drawn::{Drawn, Start, Unit};
 pub(crate) use lowered::lowered;
+pub use medium::{Capacity, Loss, Medium, Walk};
 pub use model::*;
 pub use periods::Periods;
 pub use sources::{
     Cbr, FileName, OnOff, Oscillating, Replay, SOURCES, Source, Tfrc, Unresponsive, Voip, Web,
 };
 pub use tcp::*;
+pub(crate) use ways::ManagedLink;
+pub use ways::{Back, Ways};
 
 use std::path::Path;
 

@@ -8,6 +8,7 @@ use super::classes::Classes;
 use super::drawn::{Drawn, Start};
 use super::periods::Periods;
 use super::sources::Source;
+use super::ways::Ways;
 use crate::problem::{Place, Problem, Problems};
 use crate::spec::QueueSpec;
 
@@ -82,7 +83,7 @@ pub struct Key(pub FlowKey);
 #[derive(Clone, Debug, PartialEq)]
 pub enum Network {
     /// Two routers with one managed link between them; every host has an access link of its own.
-    Dumbbell(Dumbbell),
+    Dumbbell(Dumbbell, Box<Ways>),
     /// Any links between named nodes.
     Graph(Graph),
 }
@@ -131,6 +132,8 @@ pub struct GraphLink {
     pub queue: Option<QueueSpec>,
     /// Whether its figures are the ones reported. Exactly one managed link is watched.
     pub watch: bool,
+    /// What it does besides, and its way back.
+    pub ways: Ways,
 }
 
 /// `[[group]]`: flows of one kind.
@@ -221,7 +224,7 @@ impl Scenario {
     /// scenario's.
     pub fn own_queue(&self) -> &QueueSpec {
         let own = match &self.network {
-            Network::Dumbbell(_) => None,
+            Network::Dumbbell(..) => None,
             Network::Graph(graph) => {
                 graph.links.iter().find(|l| l.watch).and_then(|l| l.queue.as_ref())
             }
@@ -265,7 +268,7 @@ impl Scenario {
     /// The watched link, whose queue and figures are reported.
     pub fn bottleneck(&self) -> Link {
         let (rate, limit, mean_packet) = match &self.network {
-            Network::Dumbbell(d) => (d.rate, d.limit, d.mean_packet),
+            Network::Dumbbell(d, _) => (d.rate, d.limit, d.mean_packet),
             Network::Graph(g) => {
                 let link = g.links.iter().find(|l| l.watch).expect("a scenario has a watched link");
                 (link.rate, link.limit.expect("a watched link is managed"), g.mean_packet)

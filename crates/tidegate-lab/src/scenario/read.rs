@@ -12,6 +12,7 @@ use super::classes::Classes;
 use super::connection::Connection;
 use super::model::*;
 use super::sources::{Replay, SOURCES, Source, Unresponsive, Web};
+use super::ways::way_keys;
 use crate::nearest::did_you_mean;
 use crate::reader::{Kind, Node, Reader, Table};
 use crate::spec::QueueSpec;
@@ -63,7 +64,7 @@ impl Reader<'_> {
                 "network",
                 "the scenario needs a table [network] with a rate and a limit",
             );
-            return (Network::Dumbbell(Dumbbell::default()), none);
+            return (nothing(), none);
         };
         let table = self.table(node, "network.");
         let kind = self.text(&table, "kind").unwrap_or_else(|| "dumbbell".into());
@@ -82,7 +83,7 @@ impl Reader<'_> {
             let near = did_you_mean(&kind, &KINDS).unwrap_or_default();
             self.refuse_key(&table, "kind", format!("must be one of {}{near}", KINDS.join(" | ")));
             // Which keys belong here depends on what was meant.
-            return (Network::Dumbbell(Dumbbell::default()), none);
+            return (nothing(), none);
         }
         if let Some(link) = root.get("link") {
             let why = format!("links are for [network] kind = \"graph\"; a {kind} has its own");
@@ -92,9 +93,11 @@ impl Reader<'_> {
             return self.chain(&table, &kind);
         }
         let mut dumbbell = Dumbbell::default();
-        self.known(&table, "[network]", Dumbbell::PARAMS, &["kind"]);
+        let also: Vec<&str> = way_keys().into_iter().chain(["kind"]).collect();
+        self.known(&table, "[network]", Dumbbell::PARAMS, &also);
         self.params(&table, &mut dumbbell, &["rate", "limit"]);
-        (Network::Dumbbell(dumbbell), none)
+        let ways = self.ways(&table, (dumbbell.rate, dumbbell.delay), true);
+        (Network::Dumbbell(dumbbell, Box::new(ways)), none)
     }
 
     fn links(&mut self, root: &Table<'_>) -> Vec<GraphLink> {
@@ -112,11 +115,9 @@ impl Reader<'_> {
 
     fn link(&mut self, node: &Node, path: &str) -> GraphLink {
         let table = self.table(node, path);
-        self.only(
-            &table,
-            "a [[link]]",
-            &["from", "to", "rate", "delay", "limit", "queue", "watch"],
-        );
+        let keys = ["from", "to", "rate", "delay", "limit", "queue", "watch"];
+        let known: Vec<&str> = keys.into_iter().chain(way_keys()).collect();
+        self.only(&table, "a [[link]]", &known);
         let mut line = Dumbbell::default();
         self.params_of(&table, &mut line, |name| matches!(name, "rate" | "delay" | "limit"));
         for key in ["from", "to", "rate"] {
@@ -130,6 +131,7 @@ impl Reader<'_> {
             rate: line.rate,
             delay: line.delay,
             limit: table.get("limit").map(|_| line.limit),
+            ways: self.ways(&table, (line.rate, line.delay), table.get("limit").is_some()),
             queue: table.get("queue").map(|node| self.queue(node, &table.field("queue"))),
             watch: self.flag(&table, "watch"),
         }
@@ -378,6 +380,11 @@ impl Reader<'_> {
             Some(_) => vec![self.name(table, key)],
         }
     }
+}
+
+/// In place of a network that cannot be read.
+fn nothing() -> Network {
+    Network::Dumbbell(Dumbbell::default(), Box::default())
 }
 
 /// The keys of every group.

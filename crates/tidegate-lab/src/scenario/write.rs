@@ -1,14 +1,16 @@
 //! A scenario as TOML, with every default spelled out.
 use std::fmt::Write;
 
-use tidegate::Link;
 use tidegate::catalog::AnyConfig;
 use tidegate::config::{Params, Value};
+use tidegate::{Bytes, Link};
 
 use super::connection::Connection;
 use super::demand::When;
+use super::medium::Medium;
 use super::model::*;
 use super::sources::Source;
+use super::ways::Ways;
 use crate::reader::is_number;
 use crate::spec::QueueSpec;
 
@@ -23,9 +25,10 @@ impl Scenario {
         params(&mut out, &self.run);
         let shared = self.sharing_links();
         match &self.network {
-            Network::Dumbbell(dumbbell) => {
+            Network::Dumbbell(dumbbell, ways) => {
                 out += "\n[network]\nkind = \"dumbbell\"\n";
                 params(&mut out, dumbbell);
+                write_ways(&mut out, ways, "network", dumbbell.mean_packet);
             }
             Network::Graph(graph) => {
                 out += "\n[network]\nkind = \"graph\"\n";
@@ -50,14 +53,8 @@ impl Scenario {
 
     /// The managed links that have the scenario's queue, or the queue that is tried.
     fn sharing_links(&self) -> Vec<Link> {
-        let Network::Graph(graph) = &self.network else { return vec![self.bottleneck()] };
-        let link = |line: &GraphLink| match (line.limit, &line.queue) {
-            (Some(limit), None) => {
-                Some(Link { rate: line.rate, limit, mean_packet: graph.mean_packet })
-            }
-            _ => None,
-        };
-        graph.links.iter().filter_map(link).collect()
+        let shared = self.managed().into_iter().filter(|managed| managed.queue.is_none());
+        shared.map(|managed| managed.link).collect()
     }
 }
 
@@ -67,12 +64,37 @@ fn write_link(out: &mut String, link: &GraphLink, graph: &Graph) {
     line(out, "to", &quoted(&link.to));
     line(out, "rate", &quoted(&link.rate.to_string()));
     line(out, "delay", &quoted(&link.delay.to_string()));
-    let Some(limit) = link.limit else { return };
-    line(out, "limit", &quoted(&limit.to_string()));
-    line(out, "watch", if link.watch { "true" } else { "false" });
-    if let Some(spec) = &link.queue {
-        let line_of = Link { rate: link.rate, limit, mean_packet: graph.mean_packet };
-        line(out, "queue", &quoted(&spelled_out(spec, &[line_of]).to_string()));
+    if let Some(limit) = link.limit {
+        line(out, "limit", &quoted(&limit.to_string()));
+        line(out, "watch", if link.watch { "true" } else { "false" });
+        if let Some(spec) = &link.queue {
+            let line_of = Link { rate: link.rate, limit, mean_packet: graph.mean_packet };
+            line(out, "queue", &quoted(&spelled_out(spec, &[line_of]).to_string()));
+        }
+    }
+    write_ways(out, &link.ways, "link", graph.mean_packet);
+}
+
+/// What a link does besides, and its way back, where there is something.
+fn write_ways(out: &mut String, ways: &Ways, table: &str, mean_packet: Bytes) {
+    write_medium(out, &ways.medium);
+    let Some(back) = &ways.back else { return };
+    let _ = write!(out, "\n[{table}.back]\n");
+    line(out, "rate", &quoted(&back.rate.to_string()));
+    line(out, "delay", &quoted(&back.delay.to_string()));
+    if let Some(limit) = back.limit {
+        line(out, "limit", &quoted(&limit.to_string()));
+        if let Some(spec) = &back.queue {
+            let line_of = Link { rate: back.rate, limit, mean_packet };
+            line(out, "queue", &quoted(&spelled_out(spec, &[line_of]).to_string()));
+        }
+    }
+    write_medium(out, &back.medium);
+}
+
+fn write_medium(out: &mut String, medium: &Medium) {
+    if *medium != Medium::default() {
+        params(out, medium);
     }
 }
 

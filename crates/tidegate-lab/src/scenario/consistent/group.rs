@@ -191,7 +191,7 @@ impl OneGroup<'_, '_, '_> {
     fn ends(&mut self) {
         let group = self.group;
         match &self.scenario.network {
-            Network::Dumbbell(_) => {
+            Network::Dumbbell(..) => {
                 for key in ["from", "to"].into_iter().filter(|key| !ends(group, key).is_empty()) {
                     let why = "is for [network] kind = \"graph\"; in a dumbbell flows go from left to \
                                right";
