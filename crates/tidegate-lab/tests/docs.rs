@@ -7,7 +7,7 @@ use serde_json::Value;
 use tidegate::catalog::QUEUES;
 use tidegate::config::Params;
 use tidegate_lab::scenario::{
-    Cbr, Chain, Dumbbell, GroupParams, OnOff, Oscillating, Replay, Run, SOURCES, Tcp, Tfrc,
+    Cbr, Chain, Dumbbell, GroupParams, Medium, OnOff, Oscillating, Replay, Run, SOURCES, Tcp, Tfrc,
     Unresponsive, Voip, Web,
 };
 use tidegate_sim::sources::tcp::{
@@ -65,6 +65,12 @@ const LINK: Written = &[
     ("queue", "the scenario's", "A queue for this link only."),
     ("watch", "the first with a limit", "`true` at the one link whose queue is reported."),
 ];
+const BACK: Written = &[(
+    "back",
+    "the same, without a queue",
+    "The way back: a table of `rate`, `delay`, `limit`, `queue` and the keys above. Without a \
+     `limit` it never drops and has only `rate` and `delay`.",
+)];
 const GROUP: Written = &[
     ("name", "required", "What results call it: 1 to 40 letters, digits, `-`, `_`."),
     ("source", "required", "What its flows send."),
@@ -164,6 +170,11 @@ fn networks(page: &mut String) {
     section(page, "## `[network]`, a chain or a parking lot", kinds, chain);
     let graph = "Links of `kind = \"graph\"`, whose `[network]` has `mean_packet` as above.";
     section(page, "## `[[link]]`, a graph", graph, Keys::written(LINK));
+    let ways = "Keys of a dumbbell's or a chain's `[network]`, of a `[[link]]` and of `back`. \
+                [Networks](../study/networks.md) explains them.";
+    let mut keys = Keys::of::<Medium>(&[]);
+    keys.rows.extend(Keys::written(BACK).rows);
+    section(page, "## What a managed link does besides", ways, keys);
     let compare = "As a table, or as a text `NAME[/PRESET][,param=value…][ as LABEL]`. \
                    `[compare]` has `queues`, a list of such texts.";
     section(page, "## `[queue]` and `[compare]`", compare, Keys::written(QUEUE));

@@ -31,8 +31,8 @@ fn fifo(rate: Rate, limit: u64) -> AnyQueue {
     config.build(link, Rng::from_seed(1)).unwrap()
 }
 
-/// One link of 8 Mbit/s, behind a FIFO, that does what `medium` says besides: a packet of 1000 bytes
-/// takes a millisecond.
+/// One link of 8 Mbit/s, behind a FIFO, that does what `medium` says besides: a packet of 1000
+/// bytes takes a millisecond.
 fn one(medium: Medium) -> (Network, [NodeId; 2]) {
     let mut network = Network::new();
     let [a, b] = ["a", "b"].map(|name| network.node(name));
@@ -191,7 +191,7 @@ fn bursts_are_as_long_and_as_frequent_as_the_chain_says() {
     let mut chi = 0.0;
     for k in 1..=12 {
         let seen = gaps.iter().filter(|&&g| g == k || k == 12 && g > 12).count() as f64;
-        let tail = (1.0 - r).powi(k as i32 - 1);
+        let tail = libm::pow(1.0 - r, k as f64 - 1.0);
         let expected = bursts * if k == 12 { tail } else { tail * r };
         chi += (seen - expected) * (seen - expected) / expected;
     }

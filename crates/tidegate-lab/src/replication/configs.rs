@@ -61,8 +61,8 @@ impl Configs {
             Chosen::new(spec, link).map_err(|error| spec.refused(error))
         };
         let watched = on(spec, &scenario.bottleneck())?;
-        // The queue that is tried is the watched link's, and that of the links that name none. Where
-        // the watched link's own queue is run, the others keep the scenario's.
+        // The queue that is tried is the watched link's, and that of the links that name none.
+        // Where the watched link's own queue is run, the others keep the scenario's.
         let shared = if scenario.watched_queue.is_some() { &scenario.queue } else { spec };
         let there = |managed: ManagedLink<'_>| {
             let queue = if managed.watched { spec } else { managed.queue.unwrap_or(shared) };

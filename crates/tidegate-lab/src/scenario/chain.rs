@@ -3,8 +3,9 @@
 //! a graph from then on.
 use tidegate::{Link, choices, params};
 
+use super::medium::Ways;
 use super::model::*;
-use super::ways::{Ways, way_keys};
+use super::ways::way_keys;
 use crate::reader::{Reader, Table};
 
 choices! {
@@ -62,22 +63,8 @@ impl Reader<'_> {
         let ways = self.ways(table, (line.rate, line.delay), true);
         let mut links: Vec<GraphLink> = routers
             .windows(2)
-            .enumerate()
-            .map(|(i, pair)| {
-                let limit = (chain.managed == Managed::All || i == 0).then_some(line.limit);
-                let watch = i + 1 == chain.watch as usize;
-                let (from, to) = (pair[0].clone(), pair[1].clone());
-                GraphLink {
-                    from,
-                    to,
-                    rate: line.rate,
-                    delay: line.delay,
-                    limit,
-                    queue: None,
-                    watch,
-                    ways: if limit.is_some() { ways.clone() } else { Ways::default() },
-                }
-            })
+            .zip(1..)
+            .map(|(ends, hop)| hop_of(ends, hop, &line, &chain, &ways))
             .collect();
         if let [first, .., last] = routers.as_slice() {
             links.extend(left.iter().enumerate().map(|(i, node)| spokes.link(i, node, first)));
@@ -142,6 +129,21 @@ impl Reader<'_> {
                 );
             }
         }
+    }
+}
+
+/// The link number `hop`, from 1, from a router to the next.
+fn hop_of(ends: &[String], hop: u32, line: &Dumbbell, chain: &Chain, ways: &Ways) -> GraphLink {
+    let limit = (chain.managed == Managed::All || hop == 1).then_some(line.limit);
+    GraphLink {
+        from: ends[0].clone(),
+        to: ends[1].clone(),
+        rate: line.rate,
+        delay: line.delay,
+        limit,
+        queue: None,
+        watch: hop == chain.watch,
+        ways: if limit.is_some() { ways.clone() } else { Ways::default() },
     }
 }
 

@@ -179,7 +179,7 @@ impl Known<'_> {
     /// The path of the link to which the queue belongs that `field` is about.
     fn link_of(&self, field: &str) -> String {
         let mut steps = field.split('.');
-        let back = field.contains(".back.").then_some(".back").unwrap_or_default();
+        let back = if field.contains(".back.") { ".back" } else { "" };
         if let (Some("link"), Some(number)) = (steps.next(), steps.next()) {
             return format!("link.{number}{back}");
         }

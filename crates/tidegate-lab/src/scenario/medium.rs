@@ -2,11 +2,12 @@
 use tidegate::bottleneck::{MOST_STEPS, Steps, Trace};
 use tidegate::config::{SEPARATOR, Value};
 use tidegate::units::UnitError;
-use tidegate::{Prob, Rate, Rng, Span, Time, params};
+use tidegate::{Prob, Rate, Rng, Size, Span, Time, params};
 use tidegate_sim as sim;
 use tidegate_sim::{Bleach, Reorder};
 
 use super::drawn::Drawn;
+use crate::spec::QueueSpec;
 
 params! {
     /// Keys of a managed link: what it does besides carrying packets at its rate.
@@ -25,6 +26,30 @@ params! {
         /// Where ECN is cleared: nowhere, before the queue or behind it.
         bleach: Bleach = Bleach::Off, "", 0 ..= 0;
     }
+}
+
+/// What a managed link does besides, and its way back where that is not the same without a queue.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ways {
+    /// What it does besides.
+    pub medium: Medium,
+    /// The way back; `None` for one of the same rate and delay that never drops.
+    pub back: Option<Box<Back>>,
+}
+
+/// `back`: the way back of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Back {
+    /// Its rate.
+    pub rate: Rate,
+    /// Its delay.
+    pub delay: Span,
+    /// With a limit it has a managed queue.
+    pub limit: Option<Size>,
+    /// The queue there, if not the scenario's.
+    pub queue: Option<QueueSpec>,
+    /// What it does besides.
+    pub medium: Medium,
 }
 
 /// A link's rate over time.

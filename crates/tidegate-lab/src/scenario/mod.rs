@@ -24,7 +24,7 @@ pub use connection::*;
 pub(crate) use demand::When;
 pub use drawn::{Drawn, Start, Unit};
 pub(crate) use lowered::lowered;
-pub use medium::{Capacity, Loss, Medium, Walk};
+pub use medium::{Back, Capacity, Loss, Medium, Walk, Ways};
 pub use model::*;
 pub use periods::Periods;
 pub use sources::{
@@ -32,7 +32,6 @@ pub use sources::{
 };
 pub use tcp::*;
 pub(crate) use ways::ManagedLink;
-pub use ways::{Back, Ways};
 
 use std::path::Path;
 

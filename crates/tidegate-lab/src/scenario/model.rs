@@ -6,9 +6,9 @@ use tidegate_packet::FlowKey;
 
 use super::classes::Classes;
 use super::drawn::{Drawn, Start};
+use super::medium::Ways;
 use super::periods::Periods;
 use super::sources::Source;
-use super::ways::Ways;
 use crate::problem::{Place, Problem, Problems};
 use crate::spec::QueueSpec;
 
@@ -86,6 +86,12 @@ pub enum Network {
     Dumbbell(Dumbbell, Box<Ways>),
     /// Any links between named nodes.
     Graph(Graph),
+}
+
+impl Default for Network {
+    fn default() -> Network {
+        Network::Dumbbell(Dumbbell::default(), Box::default())
+    }
 }
 
 params! {

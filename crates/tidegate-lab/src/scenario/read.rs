@@ -64,7 +64,7 @@ impl Reader<'_> {
                 "network",
                 "the scenario needs a table [network] with a rate and a limit",
             );
-            return (nothing(), none);
+            return (Network::default(), none);
         };
         let table = self.table(node, "network.");
         let kind = self.text(&table, "kind").unwrap_or_else(|| "dumbbell".into());
@@ -83,7 +83,7 @@ impl Reader<'_> {
             let near = did_you_mean(&kind, &KINDS).unwrap_or_default();
             self.refuse_key(&table, "kind", format!("must be one of {}{near}", KINDS.join(" | ")));
             // Which keys belong here depends on what was meant.
-            return (nothing(), none);
+            return (Network::default(), none);
         }
         if let Some(link) = root.get("link") {
             let why = format!("links are for [network] kind = \"graph\"; a {kind} has its own");
@@ -380,11 +380,6 @@ impl Reader<'_> {
             Some(_) => vec![self.name(table, key)],
         }
     }
-}
-
-/// In place of a network that cannot be read.
-fn nothing() -> Network {
-    Network::Dumbbell(Dumbbell::default(), Box::default())
 }
 
 /// The keys of every group.

@@ -3,36 +3,12 @@ use std::path::Path;
 
 use tidegate::bottleneck::Trace;
 use tidegate::config::Params;
-use tidegate::{Link, Rate, Size, Span};
+use tidegate::{Link, Rate, Span};
 
-use super::medium::{Capacity, Medium};
+use super::medium::{Back, Capacity, Medium, Ways};
 use super::model::{Dumbbell, Network, Scenario};
 use crate::reader::{Node, Reader, Table};
 use crate::spec::QueueSpec;
-
-/// What a managed link does besides, and its way back where that is not the same without a queue.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ways {
-    /// What it does besides.
-    pub medium: Medium,
-    /// The way back; `None` for one of the same rate and delay that never drops.
-    pub back: Option<Box<Back>>,
-}
-
-/// `back`: the way back of a link.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Back {
-    /// Its rate.
-    pub rate: Rate,
-    /// Its delay.
-    pub delay: Span,
-    /// With a limit it has a managed queue.
-    pub limit: Option<Size>,
-    /// The queue there, if not the scenario's.
-    pub queue: Option<QueueSpec>,
-    /// What it does besides.
-    pub medium: Medium,
-}
 
 /// A queue of a network's description, and the link behind it.
 pub(crate) struct ManagedLink<'s> {
@@ -200,7 +176,8 @@ impl Reader<'_> {
     }
 }
 
-/// The trace in the file `path`, which is read here so that a mistake is known before anything runs.
+/// The trace in the file `path`, which is read here so that a mistake is known before anything
+/// runs.
 fn read_trace(path: &Path) -> Result<Trace, String> {
     let meta = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if !meta.is_file() {

@@ -7,10 +7,9 @@ use tidegate::{Bytes, Link};
 
 use super::connection::Connection;
 use super::demand::When;
-use super::medium::Medium;
+use super::medium::{Medium, Ways};
 use super::model::*;
 use super::sources::Source;
-use super::ways::Ways;
 use crate::reader::is_number;
 use crate::spec::QueueSpec;
 

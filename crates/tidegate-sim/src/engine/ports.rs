@@ -73,8 +73,8 @@ impl<Q: Qdisc> Simulation<Q> {
     }
 }
 
-/// The ports of the queues of `network`, each with the merge points behind it and a slot that `slot`
-/// gives it by its number.
+/// The ports of the queues of `network`, each with the merge points behind it and a slot that
+/// `slot` gives it by its number.
 pub(super) fn ports<Q: Qdisc>(
     network: &mut Network<Q>,
     routes: &Routes,

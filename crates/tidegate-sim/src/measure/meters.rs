@@ -103,10 +103,7 @@ impl Meters {
                 if plan.delays == Delays::Flows { flows } else { 0 }
             ],
             windows: windows(network, plan),
-            lost: match network.media.values().any(|medium| medium.loss.is_some()) {
-                true => vec![Count::default(); flows],
-                false => vec![],
-            },
+            lost: vec![Count::default(); if network.loses() { flows } else { 0 }],
             loss_events: vec![0; flows],
             tau: plan.rate_window.map_or(u64::MAX, |tau| tau.as_nanos()),
             step: plan.step.map_or(u64::MAX, |s| s.as_nanos()),

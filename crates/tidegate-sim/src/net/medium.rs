@@ -90,19 +90,15 @@ tidegate::choices! {
 
 tidegate::choices! {
     /// Where a link clears the ECN field of packets (bauer2011, mandalari2018).
+    #[derive(Default)]
     pub enum Bleach {
         /// Nowhere.
+        #[default]
         Off = "off",
         /// Before the queue, which then sees no packet that it could mark.
         Before = "before",
         /// Behind the queue, whose marks are lost.
         Behind = "behind",
-    }
-}
-
-impl Default for Bleach {
-    fn default() -> Bleach {
-        Bleach::Off
     }
 }
 

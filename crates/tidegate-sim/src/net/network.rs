@@ -230,6 +230,11 @@ impl<Q> Network<Q> {
         &self.flows
     }
 
+    /// Whether some link loses packets behind its queue.
+    pub(crate) fn loses(&self) -> bool {
+        self.media.values().any(|medium| medium.loss.is_some())
+    }
+
     /// Whether packets may overtake one another on `link`.
     pub(crate) fn reorders(&self, link: u32) -> bool {
         self.media.get(&LinkId(link)).is_some_and(Medium::reorders)
