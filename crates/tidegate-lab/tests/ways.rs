@@ -117,7 +117,8 @@ fn what_cannot_be_is_refused_with_its_place() {
     one("back = { queue = \"sfb\" }", "back.queue", "needs a limit");
     one("back = { limit = \"3 B\" }", "back.limit", "one packet");
     one("back = { limit = \"9 packets\", queue = \"sfbb\" }", "back.queue", "did you mean");
-    let graph = "[network]\nkind = \"graph\"\n[[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\nloss = 0.1\n";
+    let graph = "[network]\nkind = \"graph\"\n[[link]]\nfrom = \"a\"\nto = \"b\"\n\
+                 rate = \"1 Mbit/s\"\nloss = 0.1\n";
     refused(graph, 11, "link.1.loss", "has no limit");
     let chain = "[network]\nkind = \"parking_lot\"\nrate = \"8 Mbit/s\"\nlimit = \"9 packets\"\n";
     let walk = format!("{chain}capacity = \"walk(1 kbit/s, 2 kbit/s, 1 bit/s, 1 s)\"\n");
@@ -129,8 +130,8 @@ fn what_cannot_be_is_refused_with_its_place() {
 fn a_dumbbell_with_a_way_back_is_a_graph_of_one_link() {
     let dumbbell = result(good(&format!("{DUMBBELL}{ALL}")));
     let link = format!(
-        "[network]\nkind = \"graph\"\n[[link]]\nfrom = \"left\"\nto = \"right\"\nrate = \"8 Mbit/s\"\n\
-         limit = \"40 packets\"\n{ALL}"
+        "[network]\nkind = \"graph\"\n[[link]]\nfrom = \"left\"\nto = \"right\"\n\
+         rate = \"8 Mbit/s\"\nlimit = \"40 packets\"\n{ALL}"
     );
     let ends = "from = \"left\"\nto = \"right\"\naccess_rate = \"100 Mbit/s\"\n";
     let text = format!("{HEAD}{link}{GROUPS}{ends}");

@@ -396,16 +396,3 @@ fn merged<'s>(spreads: impl Iterator<Item = &'s Spread>) -> Spread {
     spreads.for_each(|spread| all.merge(spread));
     all
 }
-
-impl Plan {
-    /// How many points the grid has: every step up to the end, the end included.
-    pub(crate) fn grid_points(&self) -> usize {
-        self.step.map_or(0, |step| (self.end.as_nanos() / step.as_nanos().max(1)) as usize)
-    }
-
-    /// The points of the grid.
-    pub(crate) fn grid(&self) -> impl Iterator<Item = Time> {
-        let step = self.step.unwrap_or_default().as_nanos();
-        (1..=self.grid_points() as u64).map(move |i| Time::from_nanos(i * step))
-    }
-}

@@ -87,6 +87,17 @@ impl Plan {
     pub const fn window(&self) -> Span {
         self.end.since(self.warmup)
     }
+
+    /// How many points the grid has: every step up to the end, the end included.
+    pub(crate) fn grid_points(&self) -> usize {
+        self.step.map_or(0, |step| (self.end.as_nanos() / step.as_nanos().max(1)) as usize)
+    }
+
+    /// The points of the grid.
+    pub(crate) fn grid(&self) -> impl Iterator<Item = Time> {
+        let step = self.step.unwrap_or_default().as_nanos();
+        (1..=self.grid_points() as u64).map(move |i| Time::from_nanos(i * step))
+    }
 }
 
 /// Packets and their bytes.
