@@ -19,7 +19,9 @@
 //! network.queue("a->b", (a, b), rate, delay, queue);
 //! network.link("b->a", b, a, rate, delay);
 //! let (tcp, flood) = (network.group("tcp"), network.group("flood"));
-//! let flow = |group, key, source| Flow { group, from: a, to: b, key, class: 0, start: Time::ZERO, stop: Time::MAX, source };
+//! let (class, start, stop) = (0, Time::ZERO, Time::MAX);
+//! let flow =
+//!     |group, key, source| Flow { group, from: a, to: b, key, class, start, stop, source };
 //! network.flow(flow(tcp, 1, Source::Tcp(Tcp::new_reno())));
 //! network.flow(flow(flood, 2, Source::Cbr(Cbr::new("8 Mbit/s".parse()?, "1000 B".parse()?))));
 //!
@@ -53,6 +55,7 @@ pub use measure::outcome::{
     LinkOutcome, Outcome, Plan, QueueSeries,
 };
 pub use measure::spread::Spread;
+pub use net::forge::{Forge, ForgedKeys};
 pub use net::medium::{Bleach, Jitter, Loss, MOST_JITTER, Medium, Reorder};
 pub use net::network::{Flow, FlowId, GroupId, LinkId, LinkSpec, MOST, Network, NodeId};
 #[doc(hidden)]

@@ -205,12 +205,20 @@ impl<Q: Qdisc> Reference<Q> {
     }
 
     fn answer(&mut self, now: u64, flow: u32, answer: Answer) {
+        if let Answer::Train(first, then) = answer {
+            let [firsts, thens] = self.ends.repeats(flow).map(|times| times as usize);
+            (1..firsts + thens).for_each(|_| self.meters.answered(now));
+            return [vec![first; firsts], vec![then; thens]]
+                .concat()
+                .into_iter()
+                .for_each(|ack| self.answer(now, flow, Answer::Now(ack)));
+        }
         let (acks, due) = match answer {
             Answer::Now(ack) => ([Some(ack), None], NEVER),
             Answer::Later(due) => ([None, None], due),
             Answer::Both(ack, due) => ([Some(ack), None], due),
             Answer::Twice(first, second) => ([Some(first), Some(second)], NEVER),
-            Answer::None => ([None, None], NEVER),
+            Answer::Train(..) | Answer::None => ([None, None], NEVER),
         };
         self.set(Class::Acknowledge, flow, due);
         for body in acks.into_iter().flatten() {
@@ -219,7 +227,7 @@ impl<Q: Qdisc> Reference<Q> {
     }
 
     fn join(&mut self, now: u64, id: usize, mut flight: Flight) {
-        let label = self.ends.label(flight.flow);
+        let label = self.ends.label(flight.flow, &flight.body);
         let link = &mut self.links[id];
         match &mut link.queue {
             Line::Unlimited(line) => line.push_back(flight),

@@ -6,13 +6,29 @@ use tidegate::rng::mix;
 use tidegate::{Bytes, Ecn, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
 use tidegate_sim::sources::tcp::Congestion;
 use tidegate_sim::sources::{
-    Arrival, Begin, Damping, EcnUse, Flavor, Handshake, Law, LimitedTransmit, Replay, Rules,
+    Acks, Arrival, Begin, Damping, EcnUse, Flavor, Handshake, Law, LimitedTransmit, Replay, Rules,
     Timestamps, Web,
 };
 use tidegate_sim::{
-    Bleach, Cbr, Delays, Flow, GroupId, Jitter, Loss, Medium, Network, NodeId, OnOff, Oscillating,
-    Outcome, Plan, Reorder, Simulation, Source, Tcp, Tfrc, simulate_by_packet,
+    Bleach, Cbr, Delays, Flow, Forge, ForgedKeys, GroupId, Jitter, Loss, Medium, Network, NodeId,
+    OnOff, Oscillating, Outcome, Plan, Reorder, Simulation, Source, Tcp, Tfrc, simulate_by_packet,
 };
+
+/// What receivers acknowledge: most are honest.
+const CHEATS: [Acks; 12] = [
+    Acks::Honest,
+    Acks::Honest,
+    Acks::Honest,
+    Acks::Honest,
+    Acks::Honest,
+    Acks::Honest,
+    Acks::Honest,
+    Acks::Divided(3),
+    Acks::Repeated(5),
+    Acks::Anticipated(0),
+    Acks::Anticipated(4),
+    Acks::Unmarked,
+];
 
 /// A network drawn from `dice`.
 struct Draw {
@@ -216,7 +232,7 @@ impl Draw {
         let ecn = if congestion.counts_marks() {
             EcnUse::On
         } else {
-            self.pick(&[EcnUse::Off, EcnUse::On])
+            self.pick(&[EcnUse::Off, EcnUse::On, EcnUse::On, EcnUse::Ignore])
         };
         let reno =
             matches!((&congestion, flavor), (Congestion::Reno, Flavor::Reno | Flavor::NewReno));
@@ -234,6 +250,7 @@ impl Draw {
             segment: Bytes::new(self.pick(&[1000, 1000, 333])),
             delayed_ack: Span::from_millis(self.pick(&[0, 0, 1, 40, 500])),
             timestamps: self.pick(&[Timestamps::On, Timestamps::Off]),
+            acks: self.pick(&CHEATS),
             ..Tcp { flavor, ..Tcp::reno() }
         };
         let timestamps = if matches!(tcp.rules, Rules::Ns2 | Rules::Ns1) {
@@ -241,7 +258,11 @@ impl Draw {
         } else {
             tcp.timestamps
         };
-        let tcp = Tcp { timestamps, ..tcp };
+        let delayed_ack = match tcp.acks {
+            Acks::Honest | Acks::Unmarked => tcp.delayed_ack,
+            _ => Span::ZERO,
+        };
+        let tcp = Tcp { timestamps, delayed_ack, ..tcp };
         let tcp = match tcp.congestion {
             Congestion::Bbr(_) | Congestion::Unresponsive(_) => {
                 let flavor = if flavor == Flavor::Rack { Flavor::Rack } else { Flavor::Sack };
@@ -269,7 +290,20 @@ impl Draw {
         let class = group.index() as u16;
         let source = self.source();
         let tfrc = matches!(source, Source::Tfrc(_));
+        let forges = matches!(
+            source,
+            Source::Cbr(_) | Source::OnOff(_) | Source::Oscillating(_) | Source::Replay(_)
+        );
         let id = self.network.flow(Flow { group, from, to, key, class, start, stop, source });
+        if forges && self.chance(0.4) {
+            let keep = self.pick(&[Span::ZERO, Span::from_millis(30)]);
+            let keys = if self.chance(0.5) {
+                ForgedKeys::Fresh
+            } else {
+                ForgedKeys::Among((0..5).map(|_| self.dice.bits()).collect())
+            };
+            self.network.forge(id, Forge { keys, keep });
+        }
         if stop < Time::MAX && !tfrc && self.chance(0.7) {
             let milli = |ms: u64| Time::from_nanos(ms * 1_000_000);
             self.network.again(id, vec![(milli(2500), milli(2600)), (milli(3000), milli(3700))]);

@@ -1,6 +1,7 @@
 //! A scenario laid out for one seed: every host, link and flow, with the dice rolled that belong to
 //! the traffic.
 mod calls;
+mod forge;
 mod lives;
 mod load;
 mod network;
@@ -17,6 +18,7 @@ use tidegate_sim as sim;
 use tidegate_sim::sources::Period;
 
 use self::calls::Calls;
+pub(crate) use self::forge::forged;
 use self::lives::lives;
 pub(crate) use self::load::Load;
 pub use self::load::overloads;

@@ -14,6 +14,7 @@ pub(crate) fn network<Q>(
     scenario: &Scenario,
     plan: &Plan,
     seed: Seed,
+    forged: &[Option<sim::Forge>],
     queue: impl Fn(usize, Link, Rng) -> Result<Q, ConfigError>,
 ) -> Result<sim::Network<Q>, ConfigError> {
     let mut network = sim::Network::new();
@@ -29,13 +30,10 @@ pub(crate) fn network<Q>(
             network.link("", from, to, wire.rate, wire.delay);
             continue;
         };
-        let label = format!("{}->{}", name(wire.from), name(wire.to));
         let link = Link { rate: wire.rate, limit, mean_packet };
-        // By its number, since two links may lie between the same nodes.
-        let dice = seed.stream(&format!("queue {index} {label}"));
-        let queue = queue(managed, link, dice)?;
+        let queue = queue(managed, link, queue_dice(plan, index, seed))?;
         managed += 1;
-        let id = network.queue(label, (from, to), wire.rate, wire.delay, queue);
+        let id = network.queue(label(plan, index), (from, to), wire.rate, wire.delay, queue);
         network.limit(id, limit);
         if let Some(medium) = &wire.medium {
             network.medium(id, (**medium).clone());
@@ -55,19 +53,26 @@ pub(crate) fn network<Q>(
             class: scenario.groups[flow.group as usize].class.of(index),
             start: flow.start,
             stop: flow.stop,
-            source: match &scenario.groups[flow.group as usize] {
-                Group { source: Source::Replay(_, arrivals), count, .. } => {
-                    let arrivals = arrivals.of(index, *count as usize);
-                    sim::Source::Replay(tidegate_sim::sources::Replay { arrivals })
-                }
-                _ => with_data(&sources[flow.group as usize], flow.data),
+            source: match replayed(&scenario.groups[flow.group as usize], index) {
+                Some(replay) => replay,
+                None => with_data(&sources[flow.group as usize], flow.data),
             },
         });
+        if let Some(Some(forge)) = forged.get(flow.group as usize) {
+            network.forge(id, forge.clone());
+        }
         if !flow.again.is_empty() {
             network.again(id, flow.again.clone());
         }
     }
     Ok(network)
+}
+
+/// What flow `index` of `group` replays, if it does.
+fn replayed(group: &Group, index: usize) -> Option<sim::Source> {
+    let Source::Replay(_, arrivals) = &group.source else { return None };
+    let arrivals = arrivals.of(index, group.count as usize);
+    Some(sim::Source::Replay(tidegate_sim::sources::Replay { arrivals }))
 }
 
 /// What a link of `rate` does besides up to `end`, as the simulator has it; `None` for nothing.
@@ -88,7 +93,19 @@ pub(super) fn medium(
     (besides != sim::Medium::default()).then(|| Box::new(besides))
 }
 
-fn mean_packet(scenario: &Scenario) -> Bytes {
+/// What the queue at wire number `index` is called, after its nodes.
+fn label(plan: &Plan, index: usize) -> String {
+    let name = |node: u32| plan.nodes.get(node as usize).map_or("", String::as_str);
+    let wire = &plan.wires[index];
+    format!("{}->{}", name(wire.from), name(wire.to))
+}
+
+/// The dice of that queue: by its number, since two links may lie between the same nodes.
+pub(super) fn queue_dice(plan: &Plan, index: usize, seed: Seed) -> Rng {
+    seed.stream(&format!("queue {index} {}", label(plan, index)))
+}
+
+pub(super) fn mean_packet(scenario: &Scenario) -> Bytes {
     match &scenario.network {
         Network::Dumbbell(dumbbell, _) => dumbbell.mean_packet,
         Network::Graph(graph) => graph.mean_packet,

@@ -46,6 +46,14 @@ impl Chosen {
         }
     }
 
+    /// Its parameters, if it is of the catalog.
+    pub fn config(&self) -> Option<&AnyConfig> {
+        match self {
+            Chosen::Catalog(config) => Some(config),
+            Chosen::Foreign(_) => None,
+        }
+    }
+
     /// Every parameter with its value as text.
     pub fn values(&self) -> Vec<(String, String)> {
         match self {

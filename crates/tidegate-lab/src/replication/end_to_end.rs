@@ -149,7 +149,7 @@ mod tests {
         let plan = Plan::new(&scenario, seed);
         let queue = Configs::new(&scenario, spec).unwrap();
         let build = |link: usize, to, dice| queue.links[link].build(to, dice);
-        let mut network = layout::network(&scenario, &plan, seed, build).unwrap();
+        let mut network = layout::network(&scenario, &plan, seed, &[], build).unwrap();
         network.idle_ways(plan.idle_ways(&scenario));
         let what = tidegate_sim::Plan {
             warmup: Time::ZERO + scenario.run.warmup,

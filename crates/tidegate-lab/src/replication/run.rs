@@ -149,7 +149,8 @@ pub(crate) fn replicate(
         delays: if job.flows { Delays::Flows } else { Delays::Groups },
     };
     let build = |link: usize, to, dice| queue.links[link].build(to, dice);
-    let mut network = layout::network(scenario, &plan, seed, build).map_err(invalid)?;
+    let forged = layout::forged(scenario, &plan, seed, queue.watched.config());
+    let mut network = layout::network(scenario, &plan, seed, &forged, build).map_err(invalid)?;
     network.idle_ways(plan.idle_ways(scenario));
     let outcome = simulate(network, starved, what, seed, news)?;
     let sample = Sample::new(&plan, &shares, &outcome, job.flows);

@@ -4,7 +4,7 @@ use tidegate::config::{Param, Params};
 use tidegate::{Rate, Size};
 pub use tidegate_sim::sources::tcp::Congestion;
 
-use super::tcp::{LossRecovery, Switch, Tcp};
+use super::tcp::{EcnUse, LossRecovery, Tcp};
 
 /// A TCP connection: its congestion control and what all connections have.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,7 @@ impl Connection {
             _ => {}
         }
         if congestion.counts_marks() {
-            tcp.ecn = Switch::On;
+            tcp.ecn = EcnUse::On;
         }
         Some(Connection { congestion, tcp })
     }

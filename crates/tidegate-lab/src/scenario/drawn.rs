@@ -17,7 +17,8 @@ use tidegate_sim::sources::Law;
 /// use tidegate_lab::scenario::Drawn;
 /// let start: Drawn<Span> = Drawn::read("exponential(10 s) in ..60 s")?;
 /// assert_eq!(start.write(), "exponential(10 s) in ..60 s");
-/// assert!(Drawn::<Span>::read("normal(10 ms, 5 ms)").unwrap_err().why.contains("can be negative"));
+/// let refused = Drawn::<Span>::read("normal(10 ms, 5 ms)").unwrap_err();
+/// assert!(refused.why.contains("can be negative"));
 /// # Ok::<(), tidegate::units::UnitError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use tidegate_sim::sources::tcp;
 
 use super::connection::Connection;
 use super::sources::{Cbr, Source};
-use super::tcp::{Handshake, LossRecovery, Rules, Switch, Timestamps};
+use super::tcp::{Handshake, LossRecovery, Receiver, Rules, Switch, Timestamps};
 
 /// The simulator's source.
 pub(crate) fn lowered(source: &Source) -> sim::Source {
@@ -86,7 +86,14 @@ fn lower_tcp(connection: &Connection) -> sim::Tcp {
             Handshake::Skip => tcp::Handshake::Skip,
             Handshake::Syn => tcp::Handshake::Syn,
         },
-        ecn: if t.ecn == Switch::On { tcp::EcnUse::On } else { tcp::EcnUse::Off },
+        ecn: t.ecn,
+        acks: match t.receiver {
+            Receiver::Honest => tcp::Acks::Honest,
+            Receiver::Divide => tcp::Acks::Divided(t.receiver_acks),
+            Receiver::Repeat => tcp::Acks::Repeated(t.receiver_acks),
+            Receiver::Anticipate => tcp::Acks::Anticipated(t.receiver_acks),
+            Receiver::HideMarks => tcp::Acks::Unmarked,
+        },
         limited_transmit: match t.limited_transmit {
             Switch::On => tcp::LimitedTransmit::On,
             Switch::Off => tcp::LimitedTransmit::Off,

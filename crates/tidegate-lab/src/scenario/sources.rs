@@ -9,6 +9,7 @@ use tidegate_sim::sources::{Begin, Damping, Law, TfrcRules, Web as SimWeb};
 use super::arrivals::Arrivals;
 use super::connection::Connection;
 use super::drawn::Drawn;
+use super::forge::Forge;
 use super::periods::Periods;
 use super::tcp::{Data, Switch, Tcp};
 
@@ -98,6 +99,12 @@ params! {
         jitter: f64 = 0.5, "", 0.0 ..= 1.0;
         /// Whether its packets are ECN-capable; it heeds no mark all the same.
         ecn: Switch = Switch::Off, "", 0 ..= 0;
+        /// The flow that its packets seem to be of: its own (`off`), another one each time
+        /// (`random`), one of so many made-up ones (a number), a user's (`victims`), or one that
+        /// the watched queue hashes to a user's place (`colliding`).
+        forge: Forge = Forge::Off, "", 1 ..= 1_000_000;
+        /// How long a forged flow is kept; with 0, each packet has another.
+        new_key: Span = Span::ZERO, "", 0 ..= 1_000_000_000_000_000u64;
     }
 }
 
@@ -117,6 +124,12 @@ params! {
         begin: Begin = Begin::On, "", 0 ..= 0;
         /// Whether its packets are ECN-capable; it heeds no mark all the same.
         ecn: Switch = Switch::Off, "", 0 ..= 0;
+        /// The flow that its packets seem to be of: its own (`off`), another one each time
+        /// (`random`), one of so many made-up ones (a number), a user's (`victims`), or one that
+        /// the watched queue hashes to a user's place (`colliding`).
+        forge: Forge = Forge::Off, "", 1 ..= 1_000_000;
+        /// How long a forged flow is kept; with 0, each packet has another.
+        new_key: Span = Span::ZERO, "", 0 ..= 1_000_000_000_000_000u64;
     }
 }
 
@@ -293,6 +306,15 @@ impl Source {
             Source::Tcp(c) => c.tcp.data == Data::Endless,
             Source::Tfrc(_) | Source::Cbr(_) => true,
             _ => false,
+        }
+    }
+
+    /// Whose packets its own seem to be, and for how long, if it can say so.
+    pub(crate) fn forges(&self) -> Option<(Forge, Span)> {
+        match self {
+            Source::Cbr(source) => Some((source.forge, source.new_key)),
+            Source::OnOff(source) => Some((source.forge, source.new_key)),
+            _ => None,
         }
     }
 

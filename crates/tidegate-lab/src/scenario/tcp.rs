@@ -2,6 +2,7 @@
 use tidegate::config::Value;
 use tidegate::units::UnitError;
 use tidegate::{Bytes, Size, Span, choices, params};
+pub use tidegate_sim::sources::EcnUse;
 
 use super::drawn::Drawn;
 
@@ -68,6 +69,22 @@ choices! {
     }
 }
 
+choices! {
+    /// What a receiver acknowledges (savage1999).
+    pub enum Receiver {
+        /// What it has.
+        Honest = "honest",
+        /// What it has, each packet in parts.
+        Divide = "divide",
+        /// What it has, with duplicates of each acknowledgement.
+        Repeat = "repeat",
+        /// What it has, what is lost, and packets that have yet to come.
+        Anticipate = "anticipate",
+        /// What it has, but no mark.
+        HideMarks = "hide_marks",
+    }
+}
+
 /// How much a connection sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
@@ -87,8 +104,9 @@ params! {
         packet: Bytes = Bytes::new(1000), "L", 41 ..= 65_535;
         /// Length of an acknowledgement on the wire.
         ack: Bytes = Bytes::new(40), "", 1 ..= 65_535;
-        /// Whether it speaks ECN (RFC 3168).
-        ecn: Switch = Switch::Off, "", 0 ..= 0;
+        /// Whether it speaks ECN (RFC 3168). With `ignore` its packets are ECN-capable and it heeds
+        /// no mark.
+        ecn: EcnUse = EcnUse::Off, "", 0 ..= 0;
         /// How much each connection sends: `endless`, or a size, a list of sizes or a distribution,
         /// as in "5 MB".
         data: Data = Data::Endless, "", 0 ..= 1_000_000_000_000u64;
@@ -121,6 +139,13 @@ params! {
         initial_rto: Span = Span::from_millis(3000), "", 1_000_000 ..= 3_600_000_000_000u64;
         /// Greatest retransmission timeout, back-off included.
         max_rto: Span = Span::from_millis(60_000), "", 1_000_000 ..= 3_600_000_000_000u64;
+        /// What the receiver acknowledges: what it has (`honest`), each packet in parts (`divide`),
+        /// all with duplicates (`repeat`), also what is lost or yet to come (`anticipate`), or all
+        /// but marks (`hide_marks`).
+        receiver: Receiver = Receiver::Honest, "", 0 ..= 0;
+        /// How many parts (2 to 1000), duplicates (1 to 1000) or packets ahead (to 100000) that
+        /// are, with a receiver that cheats.
+        receiver_acks: u32 = 4, "", 0 ..= 100_000;
         /// The tick in which round-trip times are measured.
         tick: Span = Span::from_millis(10), "", 1_000 ..= 1_000_000_000u64;
         /// A burst waits a time uniform on 0 to this (ns-2's `overhead_`), which breaks phase

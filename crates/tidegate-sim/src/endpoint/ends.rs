@@ -2,6 +2,7 @@
 //! between them; the engine and the reference both drive it.
 use tidegate::{Seed, Time};
 
+use super::labels::Labels;
 use super::receiver::{Answer, Far, More, Transfer};
 use super::sender::{Sender, Timers, Work};
 use crate::event::prefetch::fetch;
@@ -18,7 +19,7 @@ use crate::sources::{OpenPacket, TfrcArrival};
 pub(crate) struct Ends {
     senders: Vec<Sender>,
     far: Vec<Far>,
-    labels: Vec<Label>,
+    labels: Labels,
     /// What a sender has just put out at the end of the list; whoever woke it sends that and takes
     /// it off.
     pub out: Vec<Output>,
@@ -43,7 +44,7 @@ impl Ends {
         Ends {
             senders: flows.iter().enumerate().map(sender).collect(),
             far: flows.iter().enumerate().map(far).collect(),
-            labels: flows.iter().map(|f| Label { flow: f.key, class: f.class }).collect(),
+            labels: Labels::new(network, seed),
             out: Vec::with_capacity(64),
         }
     }
@@ -72,6 +73,11 @@ impl Ends {
     #[inline]
     pub fn there(&self, flow: u32) -> u32 {
         self.senders[flow as usize].there
+    }
+
+    /// How often each acknowledgement of [`Answer::Train`] is sent.
+    pub fn repeats(&self, flow: u32) -> [u32; 2] {
+        self.far[flow as usize].repeats()
     }
 
     /// Where its way back begins.
@@ -104,10 +110,10 @@ impl Ends {
         (send.as_nanos(), len)
     }
 
-    /// What queues see of `flow`'s packets.
+    /// What queues see of the packet `body` of `flow`.
     #[inline]
-    pub fn label(&self, flow: u32) -> Label {
-        self.labels[flow as usize]
+    pub fn label(&self, flow: u32, body: &Body) -> Label {
+        self.labels.of(flow, body)
     }
 
     /// What follows will be about `flow`'s sender.
@@ -119,7 +125,7 @@ impl Ends {
     /// A packet of `flow` will join a queue.
     #[inline]
     pub fn fetch_label(&self, flow: u32) {
-        fetch(self.labels.get(flow as usize));
+        self.labels.fetch(flow);
     }
 
     /// What follows will be about `flow`'s receiver.
@@ -274,6 +280,7 @@ impl Ends {
         let arrival = Arrival {
             report: &report,
             echo: ack.flags() & flag::ECHO != 0,
+            part: ack.flags() & flag::PART != 0,
             answers: Time::from_nanos(ack.born),
         };
         tcp.on_ack(now, &arrival, &mut sender.dice, &mut self.out);
@@ -328,7 +335,7 @@ impl Ends {
         };
         match (far.answer(at, wait, reports, meters), waited) {
             (Answer::Now(second), Some(first)) => Answer::Twice(first, second),
-            (answer, _) => answer,
+            (answer, _) => far.cheat(answer, &received),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::event::queue::NEVER;
 use crate::measure::meters::Meters;
 use crate::net::flight::{Body, flag};
 use crate::net::network::Flow;
-use crate::sources::tcp::{DelayedAck, Receiver, Report, Reports, Wait};
+use crate::sources::tcp::{Acks, DelayedAck, Received, Receiver, Report, Reports, Wait};
 use crate::sources::{Feedback, Handshake, Rules, Source, Tcp, TfrcReceiver};
 
 /// The end of a connection that has data for ever.
@@ -32,6 +32,8 @@ pub(super) struct Far {
     pub(super) life: u8,
     /// Whether segment 0 carries no data.
     pub(super) syn: bool,
+    /// Whether it echoes no marks.
+    pub(super) blind: bool,
     /// What connections without end that answer at once have no need of.
     pub(super) more: Option<Box<More>>,
 }
@@ -47,6 +49,8 @@ pub(super) struct More {
     /// Of a connection whose sender goes by delays: that of the last segment.
     pub(super) delays: bool,
     pub(super) delay: Option<u32>,
+    /// What it acknowledges.
+    pub(super) acks: Acks,
     /// Those of the connections opened since, with their numbers, in order: when a packet of one
     /// is dealt with, the sender may be at the next but one.
     pub(super) coming: VecDeque<(u8, Transfer)>,
@@ -96,6 +100,8 @@ pub(crate) enum Answer {
     Later(u64),
     /// Both.
     Both(Body, u64),
+    /// Two that a receiver that cheats sends, each as often as [`Acks::repeats`] says.
+    Train(Body, Body),
     /// Two, one after the other.
     Twice(Body, Body),
 }
@@ -138,10 +144,12 @@ impl Far {
             delayed: DelayedAck::new(tcp),
             transfer: Transfer::of(tcp, start),
             delays: tcp.congestion.needs().delays,
+            acks: tcp.acks,
             ..More::default()
         };
         let end = more.transfer.end;
-        let needed = more.delayed.is_some() || more.delays || tcp.data.is_some();
+        let needed =
+            more.delayed.is_some() || more.delays || more.acks.cheats() || tcp.data.is_some();
         let more = needed.then(|| Box::new(more));
         Far {
             receiver: Receiver::new(tcp),
@@ -149,6 +157,7 @@ impl Far {
             ack_len: tcp.ack.get() as u16,
             block_len,
             syn,
+            blind: tcp.acks == Acks::Unmarked,
             more,
             ..Far::deaf(back)
         }
@@ -170,7 +179,7 @@ impl Far {
         };
         meters.answered(at);
         let (ack, echo) = self.receiver.state();
-        let echo = if echo { flag::ECHO } else { 0 };
+        let echo = if echo && !self.blind { flag::ECHO } else { 0 };
         let (seq, with, blocks) = match self.report() {
             Some(report) => (reports.keep(report), flag::BLOCKS, report.count() * self.block_len),
             None => (ack, 0, 0),
@@ -196,6 +205,42 @@ impl Far {
             let micros = ((at - data.born) / 1000).min(u32::MAX as u64) as u32;
             more.delay = (!self.syn || data.seq() > 0).then_some(micros);
         }
+    }
+
+    /// What is sent in place of `answer` to a segment that led to `received`: more, if it cheats.
+    #[inline]
+    pub(super) fn cheat(&self, answer: Answer, received: &Received) -> Answer {
+        match (self.more.as_deref(), answer) {
+            (Some(more), Answer::Now(ack)) if more.acks.cheats() => {
+                self.false_acks(more.acks, ack, received)
+            }
+            _ => answer,
+        }
+    }
+
+    #[cold]
+    fn false_acks(&self, acks: Acks, ack: Body, received: &Received) -> Answer {
+        if self.syn && received.ack <= 1 {
+            return Answer::Now(ack); // of a SYN
+        }
+        let plain =
+            |seq, flags| Body::new(ack.born, seq, self.ack_len, flag::ACK | flags, self.life);
+        match acks {
+            Acks::Divided(_) if received.new > 0 => {
+                Answer::Train(plain(received.ack - received.new, flag::PART), ack)
+            }
+            Acks::Repeated(_) => Answer::Train(ack, plain(received.ack, 0)),
+            Acks::Anticipated(ahead) if ahead > 0 => {
+                let beyond = received.ack.saturating_add(ahead).min(self.end);
+                Answer::Train(ack, plain(beyond, 0))
+            }
+            _ => Answer::Now(ack),
+        }
+    }
+
+    /// How often each of [`Answer::Train`]'s acknowledgements is sent.
+    pub(super) fn repeats(&self) -> [u32; 2] {
+        self.more.as_deref().map_or([1, 1], |more| more.acks.repeats())
     }
 
     /// The acknowledgement that waits, if marks begin or end with a segment that is `marked` or
@@ -240,6 +285,7 @@ impl Far {
             block_len: 0,
             life: 0,
             syn: false,
+            blind: false,
             more: None,
         }
     }

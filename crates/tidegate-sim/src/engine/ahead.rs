@@ -135,6 +135,14 @@ impl<Q: Qdisc> Simulation<Q> {
                 self.travel(at, back, flow, first);
                 self.travel(at, back, flow, second);
             }
+            Answer::Train(first, then) => {
+                let repeats = self.ends.repeats(flow);
+                // The first of them is counted.
+                (1..repeats.iter().sum()).for_each(|_| self.meters.answered(at));
+                for (ack, times) in [first, then].into_iter().zip(repeats) {
+                    (0..times).for_each(|_| self.travel(at, back, flow, ack));
+                }
+            }
             Answer::None => {}
         }
     }

@@ -17,7 +17,7 @@ impl<Q: Qdisc> Simulation<Q> {
     pub(super) fn offer(&mut self, id: usize, flight: Flight) {
         let now = flight.time;
         self.depart(id, now);
-        let label = self.ends.label(flight.flow);
+        let label = self.ends.label(flight.flow, &flight.body);
         self.ports[id].offer(now, flight, label, &mut self.waiting, &mut self.meters);
         self.depart(id, now);
         self.arm(id);

@@ -43,6 +43,8 @@ pub(crate) mod flag {
     pub const REDUCED: u8 = 1 << 4;
     /// A retransmission.
     pub const AGAIN: u8 = 1 << 5;
+    /// Of an acknowledgement: it is of a part of the segment expected next.
+    pub const PART: u8 = AGAIN;
     /// An acknowledgement that says more than its number; its report is kept in
     /// [`Reports`](crate::sources::tcp::Reports).
     pub const BLOCKS: u8 = 1 << 6;

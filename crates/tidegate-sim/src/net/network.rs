@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tidegate::bottleneck::Capacity;
 use tidegate::{ConfigError, Rate, Size, Span, Time, catalog::AnyQueue};
 
+use super::forge::Forge;
 use super::medium::Medium;
 use crate::sources::{Period, Source, check_periods};
 
@@ -55,6 +56,8 @@ pub struct Network<Q = AnyQueue> {
     pub(crate) again: BTreeMap<FlowId, Vec<Period>>,
     /// What links behind a queue do besides.
     pub(crate) media: BTreeMap<LinkId, Medium>,
+    /// What flow keys a flow's packets bear in place of its own.
+    pub(crate) forged: BTreeMap<FlowId, Forge>,
     /// The goodput in bit/s below which each flow starves; none if that is not known.
     pub(crate) starved_below: Vec<f64>,
     /// What each flow's idle way takes a packet of no length, and one of 64 KiB.
@@ -120,6 +123,7 @@ impl<Q> Network<Q> {
             flows: Vec::new(),
             again: BTreeMap::new(),
             media: BTreeMap::new(),
+            forged: BTreeMap::new(),
             starved_below: vec![],
             idle: vec![],
         }
@@ -218,6 +222,11 @@ impl<Q> Network<Q> {
     /// for nothing.
     pub fn again(&mut self, flow: FlowId, periods: Vec<Period>) {
         self.again.insert(flow, periods);
+    }
+
+    /// Makes the packets of `flow`, whose source is not answered, bear forged flow keys.
+    pub fn forge(&mut self, flow: FlowId, forge: Forge) {
+        self.forged.insert(flow, forge);
     }
 
     /// The links in the order in which they were added.
@@ -319,6 +328,13 @@ impl<Q> Network<Q> {
                     again.len(),
                     "a TFRC flow cannot start again",
                 ));
+            }
+        }
+        if let Some(forge) = self.forged.get(&FlowId(index as u32)) {
+            forge.check().map_err(|e| ConfigError { field: field(&e.field), ..e })?;
+            if flow.source.is_answered() {
+                let why = "a flow that is answered cannot forge its key";
+                return Err(ConfigError::new(field("keys"), flow.key, why));
             }
         }
         flow.source.check().map_err(|e| ConfigError { field: field(&e.field), ..e })

@@ -18,7 +18,7 @@ pub(crate) use open::{Open, OpenPacket};
 pub(crate) use oscillating::check_periods;
 pub use oscillating::{Oscillating, Period};
 pub use replay::{Arrival, Replay};
-pub use tcp::{EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp, Timestamps};
+pub use tcp::{Acks, EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp, Timestamps};
 pub(crate) use tfrc::{Arrival as TfrcArrival, Feedback, TfrcReceiver, TfrcSender};
 pub use tfrc::{Damping, Tfrc, TfrcRules, Times};
 pub(crate) use web::Session;

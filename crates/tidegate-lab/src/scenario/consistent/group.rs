@@ -2,6 +2,7 @@
 use tidegate::Span;
 
 use super::super::demand::When;
+use super::super::forge::Forge;
 use super::super::lowered::lowered;
 use super::super::model::*;
 use super::super::sources::Source;
@@ -144,6 +145,7 @@ impl OneGroup<'_, '_, '_> {
         if matches!(group.source, Source::Tfrc(_)) && group.active.count() > 1 {
             self.refuse("active", "a tfrc flow has one period only; it cannot start again");
         }
+        self.forge();
         if let Source::Replay(_, arrivals) = &group.source
             && group.count as usize > arrivals.flows.len()
         {
@@ -151,6 +153,18 @@ impl OneGroup<'_, '_, '_> {
                 "count",
                 format!("is more than the capture's flows, {}", arrivals.flows.len()),
             );
+        }
+    }
+
+    /// Who forges users' keys needs users, and who forges none has none to change.
+    fn forge(&mut self) {
+        let Some((forge, keep)) = self.group.source.forges() else { return };
+        let users = self.scenario.groups.iter().any(|group| group.source.heeds_loss());
+        if matches!(forge, Forge::Victims | Forge::Colliding) && !users {
+            self.refuse("forge", "there is nobody to forge: no group heeds losses");
+        }
+        if forge == Forge::Off && keep > Span::ZERO {
+            self.refuse("new_key", "says nothing without forge");
         }
     }
 

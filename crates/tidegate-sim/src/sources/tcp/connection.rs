@@ -8,7 +8,7 @@ use super::departures::Departures;
 use super::marks::MarkReply;
 use super::opening::Opening;
 use super::rto::{Answer, Rto};
-use super::rules::{MarkResponse, MarkedAck, RuleSet, TimeoutAfterCut};
+use super::rules::{Growth, MarkResponse, MarkedAck, RuleSet, TimeoutAfterCut};
 use super::{Handshake, Tcp};
 use crate::net::flight::flag;
 
@@ -67,6 +67,7 @@ pub(super) struct Connection {
     /// The segment for which it expired last.
     pub timed_out: Option<u32>,
     pub timeout_after_cut: TimeoutAfterCut,
+    growth: Growth,
     pub opening: Opening,
     pub marks: MarkReply,
     pub departures: Departures,
@@ -92,8 +93,9 @@ impl Connection {
             timeout_at: Time::MAX,
             timed_out: None,
             timeout_after_cut: rules.timeout_after_cut,
+            growth: rules.growth,
             opening,
-            marks: MarkReply::new(rules),
+            marks: MarkReply::new(tcp.ecn, rules),
             departures: Departures::new(tcp, rules),
             len: tcp.segment.get() as u16,
         }
@@ -166,6 +168,13 @@ impl Connection {
     pub fn answer(&self, now: Time, ack: u32) -> Answer {
         let per_round = (self.max - self.una).div_ceil(self.window.step).max(1);
         Answer { now, ack, sent: self.answered, per_round }
+    }
+
+    /// Whether an acknowledgement of a part of a segment opens the window now.
+    pub fn counts_parts(&self) -> bool {
+        self.growth == Growth::ByAck
+            && self.phase != Phase::Recovery
+            && !self.opening.ends_at(self.una)
     }
 
     /// Whether an acknowledgement up to `ack` leaves a recovery under way.

@@ -1,6 +1,7 @@
 //! A sender's part in ECN: which segments are ECN-capable, and how echoed marks are answered.
 use tidegate::Ecn;
 
+use super::EcnUse;
 use super::rules::{EctSegments, MarkResponse, MarkedAck, RuleSet};
 use crate::net::flight::flag;
 
@@ -8,6 +9,8 @@ use crate::net::flight::flag;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MarkReply {
     ect: EctSegments,
+    /// Whether echoed marks are answered.
+    heeds: bool,
     pub response: MarkResponse,
     pub marked_ack: MarkedAck,
     /// The next new segment (ns-2: the next segment) tells the receiver that the window was
@@ -19,14 +22,21 @@ pub(super) struct MarkReply {
 }
 
 impl MarkReply {
-    pub fn new(rules: &RuleSet) -> MarkReply {
+    pub fn new(ecn: EcnUse, rules: &RuleSet) -> MarkReply {
         MarkReply {
             ect: rules.ect,
+            heeds: ecn != EcnUse::Ignore,
             response: rules.mark_response,
             marked_ack: rules.marked_ack,
             reduced: false,
             doubles: false,
         }
+    }
+
+    /// Whether an echoed mark is one to this sender.
+    #[inline]
+    pub fn heeds(&self, echo: bool) -> bool {
+        echo && self.heeds
     }
 
     /// Whether marks are answered at all.

@@ -9,6 +9,7 @@
 //! | `opening`, `marks`, `rto` | handshake, ECN, the retransmission timeout |
 //! | `departures`, `transmit`, `delivery` | when segments leave, pacing, delivery rates |
 //! | `receiver`, `delayed`, `report` | what is acknowledged, when, and how it travels |
+//! | `acks` | receivers that cheat |
 //!
 //! Sequence numbers count segments; every data segment has the same length on the wire. The
 //! receiver acknowledges every segment, or delays acknowledgements (`delayed`). Three sets of
@@ -38,8 +39,10 @@
 //!
 //! ns-1 read time stamps for its timer and ended the back-off by Karn's rule; here Karn's rule
 //! holds for both. It had no handshake.
+use tidegate::config::Value;
 use tidegate::{Bytes, ConfigError, Rate, Span};
 
+mod acks;
 mod congestion;
 mod connection;
 mod delayed;
@@ -55,10 +58,11 @@ mod rules;
 mod sender;
 mod transmit;
 
+pub use acks::Acks;
 pub use congestion::*;
 pub(crate) use connection::Output;
 pub(crate) use delayed::{DelayedAck, Wait};
-pub(crate) use receiver::Receiver;
+pub(crate) use receiver::{Received, Receiver};
 pub(crate) use report::{Report, Reports};
 pub use rules::Rules;
 pub(crate) use sender::{Arrival, TcpSender};
@@ -101,6 +105,8 @@ pub struct Tcp {
     pub handshake: Handshake,
     /// Whether data segments are ECN-capable (RFC 3168).
     pub ecn: EcnUse,
+    /// What the receiver acknowledges.
+    pub acks: Acks,
     /// Whether the first two duplicate acknowledgements each let a new segment out (RFC 3042).
     pub limited_transmit: LimitedTransmit,
     /// Whose rules hold where the RFCs, Linux and ns differ.
@@ -140,6 +146,8 @@ tidegate::choices! {
         Off = "off",
         /// Data segments are ECT(0); retransmissions and acknowledgements are not.
         On = "on",
+        /// The same, and echoed marks are not heeded: a sender that cheats.
+        Ignore = "ignore",
     }
 }
 
@@ -183,6 +191,7 @@ impl Tcp {
             receiver_window: (Tcp::RECEIVE_BUFFER.get() / 1000) as u32,
             handshake: Handshake::Skip,
             ecn: EcnUse::Off,
+            acks: Acks::Honest,
             limited_transmit: LimitedTransmit::On,
             rules: Rules::Rfc,
             timestamps: Timestamps::On,
@@ -300,10 +309,11 @@ impl Tcp {
             return Err(ConfigError::new("rules", "ns1", "are of Reno and NewReno only"));
         }
         self.congestion.check()?;
-        if self.congestion.counts_marks() && self.ecn == EcnUse::Off {
+        if self.congestion.counts_marks() && self.ecn != EcnUse::On {
             let why = format!("must be on: {} counts marks", self.congestion.name());
-            return Err(ConfigError::new("ecn", "off", why));
+            return Err(ConfigError::new("ecn", self.ecn.write(), why));
         }
+        self.acks.check(self)?;
         self.check_pace()?;
         self.check_times()
     }

@@ -17,6 +17,8 @@ pub(crate) struct Receiver {
     /// Each acknowledgement says whether its own segment was marked, instead (RFC 8257 §3.2;
     /// ns-1).
     exact: bool,
+    /// What was lost is taken for received.
+    conceals: bool,
     /// Of a receiver that acknowledges selectively.
     recent: Option<Box<Recent>>,
 }
@@ -54,6 +56,7 @@ impl Receiver {
         Receiver {
             recent,
             exact: tcp.congestion.counts_marks() || tcp.rules == Rules::Ns1,
+            conceals: tcp.acks.conceals_losses(),
             ..Receiver::default()
         }
     }
@@ -84,6 +87,10 @@ impl Receiver {
                 self.next += 1;
             }
         } else if seq > self.next {
+            if self.conceals {
+                self.next = seq + 1;
+                return Received { ack: self.next, new: 1, in_order: true };
+            }
             self.keep(seq);
         }
         if self.recent.is_some() {
@@ -109,7 +116,8 @@ impl Receiver {
         let mut recent = self.recent.take();
         bits.fill(0);
         recent.iter_mut().for_each(|recent| recent.blocks.clear());
-        *self = Receiver { bits, recent, exact: self.exact, ..Receiver::default() };
+        let (exact, conceals) = (self.exact, self.conceals);
+        *self = Receiver { bits, recent, exact, conceals, ..Receiver::default() };
     }
 
     /// The block with `seq` in it, if it lies beyond what is in order, is the latest; what is in

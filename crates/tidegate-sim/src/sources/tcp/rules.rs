@@ -178,6 +178,15 @@ pub(super) enum PacingCredit {
     HalfInterval,
 }
 
+/// What opens the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// What is acknowledged (RFC 3465; RFC 5681 §3.1 eq. 2 and its advice for avoidance).
+    ByBytes,
+    /// Each acknowledgement of new data.
+    ByAck,
+}
+
 /// The states of RACK-TLP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RackStates {
@@ -216,6 +225,7 @@ pub(super) struct RuleSet {
     pub marked_ack: MarkedAck,
     pub ect: EctSegments,
     pub after_lost_syn: AfterLostSyn,
+    pub growth: Growth,
     pub pacing_credit: PacingCredit,
     pub rack: RackStates,
     pub sack: SackRecovery,
@@ -237,6 +247,7 @@ const RFC: RuleSet = RuleSet {
     marked_ack: MarkedAck::GrowsNothing,
     ect: EctSegments::NewData,
     after_lost_syn: AfterLostSyn::InitialWindow,
+    growth: Growth::ByBytes,
     pacing_credit: PacingCredit::None,
     rack: RackStates::Rfc,
     sack: SackRecovery::Rfc,
@@ -265,6 +276,7 @@ const NS2: RuleSet = RuleSet {
     mark_response: MarkResponse::AfterTimeoutToo,
     ect: EctSegments::AllData,
     after_lost_syn: AfterLostSyn::OneSegment,
+    growth: Growth::ByAck,
     sack: SackRecovery::Sack1,
     ..RFC
 };
@@ -281,6 +293,7 @@ const NS1: RuleSet = RuleSet {
     mark_response: MarkResponse::FirstOfRoundTrip,
     marked_ack: MarkedAck::Grows,
     ect: EctSegments::AllData,
+    growth: Growth::ByAck,
     ..RFC
 };
 

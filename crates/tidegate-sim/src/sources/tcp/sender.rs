@@ -6,6 +6,7 @@
 use tidegate::{Rng, Time};
 
 use super::Tcp;
+use super::congestion::Acked;
 use super::connection::{Connection, Output};
 use super::recovery::{Ack, Alarm, Burst, LossRecovery, Recovery, with_recovery};
 use super::report::Report;
@@ -26,6 +27,8 @@ pub(crate) struct Arrival<'a> {
     pub report: &'a Report,
     /// Whether it echoes a mark.
     pub echo: bool,
+    /// Whether it is of a part of the segment expected next.
+    pub part: bool,
     /// When the segment was sent that it answers (as a time stamp would say, RFC 7323).
     pub answers: Time,
 }
@@ -84,10 +87,31 @@ impl TcpSender {
     #[inline(always)]
     pub fn on_ack(&mut self, now: Time, ack: &Arrival, dice: &mut Rng, out: &mut Vec<Output>) {
         let connection = &mut self.connection;
+        if ack.part || ack.report.ack > connection.max {
+            return self.on_false_ack(now, ack, dice, out);
+        }
         connection.answered = ack.answers;
         with_recovery!(&mut self.recovery, recovery => {
             on_ack(recovery, connection, now, ack, dice, out)
         })
+    }
+
+    /// An acknowledgement that no honest receiver sends. What has not been sent cannot have been
+    /// received (RFC 9293 §3.10.7.4). A part of a segment opens the window of a sender that counts
+    /// acknowledgements; one that counts what is acknowledged (RFC 3465) waits for the rest.
+    #[cold]
+    fn on_false_ack(&mut self, now: Time, ack: &Arrival, dice: &mut Rng, out: &mut Vec<Output>) {
+        let connection = &mut self.connection;
+        let upto = ack.report.ack;
+        let expected = upto == connection.una && upto < connection.max;
+        if ack.part && expected && connection.counts_parts() {
+            connection.answered = ack.answers;
+            let acked = Acked { segments: 1, ..connection.acked(now, upto, false) };
+            connection.window.on_ack(&acked);
+            with_recovery!(&mut self.recovery, recovery => {
+                fill(recovery, connection, now, Burst::WINDOW, dice, out)
+            });
+        }
     }
 
     /// The retransmission timer has expired. Whether there was anything to time out.
@@ -159,7 +183,7 @@ fn observe<R: LossRecovery>(
         let acked = connection.acked(now, upto, ack.echo);
         connection.window.on_every_ack(&acked);
     }
-    let echo = ack.echo && !connection.window.control_answers_marks();
+    let echo = connection.marks.heeds(ack.echo) && !connection.window.control_answers_marks();
     if echo && connection.marks.is_on() {
         if connection.window.answers_losses() {
             recovery.on_ecn(connection, now, upto);

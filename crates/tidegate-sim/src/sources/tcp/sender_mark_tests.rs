@@ -241,8 +241,8 @@ fn by_ns_1_a_timeout_is_answered_once() {
     bench.acknowledge(2, true);
     (0..3).for_each(|_| bench.acknowledge(2, false));
     assert_eq!(bench.sender.connection.window.ssthresh, 8.0);
-    bench.acknowledge(17, false);
-    bench.acknowledge(18, true);
+    bench.acknowledge(16, false);
+    bench.acknowledge(17, true);
     assert!(bench.sender.connection.window.ssthresh < 8.0);
 }
 

@@ -46,7 +46,7 @@ impl Bench {
 
     fn acknowledge(&mut self, ack: u32, echo: bool) {
         let (now, answers) = (self.now, Time::from_nanos(self.now.saturating_sub(RTT)));
-        let arrival = Arrival { report: &Report::plain(ack), echo, answers };
+        let arrival = Arrival { report: &Report::plain(ack), echo, part: false, answers };
         self.sender.on_ack(Time::from_nanos(now), &arrival, &mut self.dice, &mut self.out);
     }
 
@@ -157,7 +157,7 @@ fn a_partial_acknowledgement_keeps_new_reno_in_recovery_and_lets_reno_out() {
         assert_eq!(bench.ack(5).first().copied().filter(|&s| s == 5), expected);
         let inflated = bench.sender.connection.window.inflation > 0;
         assert_eq!(inflated, flavor == Flavor::NewReno);
-        bench.ack(30);
+        bench.ack(bench.sender.connection.max);
         assert_eq!(
             (bench.sender.connection.window.inflation, bench.sender.connection.window.ssthresh),
             (0, 8.0)

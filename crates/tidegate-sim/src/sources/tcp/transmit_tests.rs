@@ -34,7 +34,7 @@ impl Bench {
             .iter_mut()
             .zip(held)
             .for_each(|(block, &(from, to))| *block = Block { from, to });
-        let arrival = Arrival { report: &report, echo: false, answers: self.now };
+        let arrival = Arrival { report: &report, echo: false, part: false, answers: self.now };
         self.sender.on_ack(self.now, &arrival, &mut self.dice, &mut self.out);
         self.out.drain(..).map(|o| o.seq).collect()
     }

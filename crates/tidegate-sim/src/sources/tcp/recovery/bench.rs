@@ -40,7 +40,7 @@ impl Bench {
         let report = self.receiver.report().unwrap_or(Report::plain(received.ack));
         let mut out = Vec::new();
         let answers = self.sender.connection.answered;
-        let arrival = Arrival { report: &report, echo, answers };
+        let arrival = Arrival { report: &report, echo, part: false, answers };
         self.sender.on_ack(Time::from_nanos(self.now), &arrival, &mut self.dice, &mut out);
         out.iter().map(|o| o.seq).collect()
     }

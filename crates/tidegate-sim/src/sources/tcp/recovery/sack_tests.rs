@@ -115,8 +115,12 @@ fn what_is_sent_again_says_so() {
     for seq in 1..4 {
         bench.receiver.receive(seq, false, false);
         let report = bench.receiver.report().unwrap();
-        let arrival =
-            Arrival { report: &report, echo: false, answers: bench.sender.connection.answered };
+        let arrival = Arrival {
+            report: &report,
+            echo: false,
+            part: false,
+            answers: bench.sender.connection.answered,
+        };
         bench.sender.on_ack(now, &arrival, &mut bench.dice, &mut out);
     }
     let again: Vec<_> = out.iter().filter(|o| o.flags & flag::AGAIN != 0).collect();

@@ -250,7 +250,7 @@ fn both(
         }
         let report = receiver.report().unwrap_or(Report::plain(received.ack));
         let now = Time::ZERO + Span::from_millis(100 + step);
-        let arrival = Arrival { report: &report, echo: false, answers: Time::ZERO };
+        let arrival = Arrival { report: &report, echo: false, part: false, answers: Time::ZERO };
         sender.on_ack(now, &arrival, &mut dice, &mut out);
         letter.hear(&report);
     }

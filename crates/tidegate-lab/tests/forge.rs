@@ -1,0 +1,82 @@
+//! Floods that forge their flows: what queues make of them, and who is charged.
+use tidegate_lab::{Job, QueueSpec, Scenario, run};
+use tidegate_report::Document;
+
+/// Eight users and sixteen floods of twice the line together, behind `queue`; `floods` and `sets`
+/// say how the floods forge.
+fn figures(queue: &str, floods: &str, key: &str) -> Document {
+    let text = format!(
+        "[run]\nduration = \"22 s\"\nwarmup = \"2 s\"\nseeds = 3\nflow_key = \"{key}\"\n\
+         [network]\nrate = \"10 Mbit/s\"\nlimit = \"125 packets\"\n\
+         [[group]]\nname = \"users\"\nsource = \"sack\"\ncount = 8\nstart = \"0 s\"\n\
+         [[group]]\nname = \"floods\"\nsource = \"cbr\"\nrate = \"1250 kbit/s\"\ncount = 16\n{floods}"
+    );
+    let scenario =
+        Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let queues = vec![queue.parse::<QueueSpec>().unwrap()];
+    let job = Job { scenario, queues, flows: false, series: false, threads: None };
+    run(&job, &()).unwrap()[0].document.clone()
+}
+
+/// What part of the line users get through.
+fn users(document: &Document) -> f64 {
+    document.groups[0].goodput_bps.unwrap().mean() / 1e7
+}
+
+#[test]
+fn a_queue_that_knows_no_flows_sees_no_difference() {
+    let honest = figures("drop_tail", "", "five-tuple");
+    for forge in ["forge = \"random\"", "forge = 20\nnew_key = \"300 ms\"", "forge = \"victims\""] {
+        let forged = figures("drop_tail", &format!("{forge}\n"), "five-tuple");
+        assert_eq!(forged.groups, honest.groups, "{forge}");
+    }
+}
+
+/// Meters count a forged packet to its sender, who gets no user's figures.
+#[test]
+fn who_forges_is_charged() {
+    let forged = figures("fq_codel/auto", "forge = \"victims\"\n", "five-tuple");
+    let sent = forged.groups[1].throughput_bps.unwrap().mean() + 1e7 * users(&forged);
+    assert!((sent / 1e7 - 1.0).abs() < 0.05, "{sent}");
+}
+
+/// A flow of their own for 24 senders gives users a third of the line. Fresh flows with each packet
+/// always find room as new ones. In users' own queues, floods fill them.
+#[test]
+fn fair_queueing_protects_from_honest_floods_only() {
+    let of = |floods: &str| users(&figures("fq_codel/auto", floods, "five-tuple"));
+    let (honest, random, victims) =
+        (of(""), of("forge = \"random\"\n"), of("forge = \"victims\"\n"));
+    assert!((0.25..0.36).contains(&honest), "{honest}");
+    assert!(random < 0.6 * honest && victims < 0.2 * honest, "{honest} {random} {victims}");
+}
+
+/// Where a flow is a destination, forged sources change nothing.
+#[test]
+fn forged_sources_are_none_where_only_destinations_count() {
+    let honest = figures("drr/auto", "", "destination");
+    let forged = figures("drr/auto", "forge = \"random\"\n", "destination");
+    assert_eq!(forged.groups, honest.groups);
+    let one = figures("drr/auto", "forge = \"random\"\n", "source-prefix/0");
+    assert_eq!(one.groups, figures("drr/auto", "", "source-prefix/0").groups);
+}
+
+/// With the queue's secret the floods sit in users' places; without, they sit there by chance. Of
+/// sets of eight places, sixteen floods fill none, so that the secret is worth nothing.
+#[test]
+fn collisions_harm_where_places_are_hashed() {
+    let of = |queue, forge: &str| {
+        let floods = format!("forge = {forge}\nnew_key = \"1000 s\"\n");
+        users(&figures(queue, &floods, "five-tuple"))
+    };
+    for (queue, most) in [("fq_codel/paper", 0.5), ("drr/auto,ways=1", 0.5), ("sfq/auto", 0.75)] {
+        let (chance, known) = (of(queue, "1024"), of(queue, "\"colliding\""));
+        assert!(known < most * chance, "{queue}: {chance} by chance, {known} with the secret");
+    }
+    for queue in ["fq_codel/auto", "drr/auto"] {
+        let (chance, known) = (of(queue, "1024"), of(queue, "\"colliding\""));
+        assert!((known / chance - 1.0).abs() < 0.03, "{queue}: {chance}, {known}");
+    }
+    // There is nothing to know.
+    assert_eq!(of("drop_tail", "\"colliding\""), of("drop_tail", "\"random\""));
+}
