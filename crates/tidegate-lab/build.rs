@@ -1,7 +1,7 @@
 //! Three things that are known when the crate is built. A hash of the sources that decide what a
 //! simulation gives, so that stored results of other code are known as such. The commit, of a
-//! release. And the scenarios and the papers of the repository, so that `flood` means the same from
-//! anywhere.
+//! release. And the scenarios, papers and suites of the repository, so that `flood` means the same
+//! from anywhere.
 use std::fmt::Write;
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Writes the scenarios and the papers below `base` as code.
+/// Writes the scenarios, the papers and the suites below `base` as code.
 fn shipped(base: &Path) {
     let scenarios = files(&base.join("scenarios"), &["toml"]);
     let list = scenarios.iter().map(|file| {
@@ -89,13 +89,17 @@ fn shipped(base: &Path) {
         format!("({name:?}, {})", include(file))
     });
     write("shipped.rs", list);
-    let mut folders: Vec<PathBuf> = entries(&base.join("papers"));
-    folders.retain(|folder| folder.join("paper.toml").is_file());
-    write("papers.rs", folders.iter().map(|folder| paper(folder)));
+    let shelf = |name: &str, description: &str| {
+        let mut folders: Vec<PathBuf> = entries(&base.join(name));
+        folders.retain(|folder| folder.join(description).is_file());
+        write(&format!("{name}.rs"), folders.iter().map(|folder| texts(folder)));
+    };
+    shelf("papers", "paper.toml");
+    shelf("suites", "suite.toml");
 }
 
-/// A paper's name and its files, as code.
-fn paper(folder: &Path) -> String {
+/// The name of a folder and its files, as code.
+fn texts(folder: &Path) -> String {
     let name = folder.file_name().expect("it is an entry of a folder").to_string_lossy();
     let mut code = format!("({name:?}, &[\n");
     for file in files(folder, &["toml", "csv"]) {

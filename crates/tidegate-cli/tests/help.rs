@@ -10,7 +10,7 @@ const COMMANDS: [&str; 10] =
 const ON_A_LINK: [&str; 4] = ["gate", "shell", "doctor", "top"];
 /// Those whose examples go on from one another or read files of several kinds, and that have tests
 /// of their own.
-const IN_STEPS: [&str; 2] = ["advise", "sweep"];
+const IN_STEPS: [&str; 3] = ["advise", "suite", "sweep"];
 
 /// The examples in the help of `command`: lines that begin with two blanks and `tidegate`.
 fn examples(home: &Home, command: &[&str]) -> Vec<String> {

@@ -21,6 +21,8 @@
 pub mod advise;
 pub mod check;
 pub mod command;
+#[cfg(feature = "full")]
+pub mod folder;
 pub mod foreign;
 mod label;
 mod layout;
@@ -47,6 +49,8 @@ pub mod sketch;
 pub mod spec;
 #[cfg(feature = "full")]
 pub mod study;
+#[cfg(feature = "full")]
+pub mod suite;
 
 pub use check::{Check, check, skipped};
 pub use layout::overloads;

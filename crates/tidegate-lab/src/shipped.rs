@@ -1,4 +1,5 @@
-//! The scenarios and papers that come with Tidegate, and how a scenario's name is understood.
+//! The scenarios, papers and suites that come with Tidegate, and how a scenario's name is
+//! understood.
 //!
 //! ```
 //! use tidegate_lab::shipped;
@@ -21,6 +22,9 @@ pub const SCENARIOS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipp
 
 /// Name of every paper, with name and text of its files.
 pub const PAPERS: &[(&str, &[(&str, &str)])] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
+
+/// Name of every suite, with name and text of its files.
+pub const SUITES: &[(&str, &[(&str, &str)])] = include!(concat!(env!("OUT_DIR"), "/suites.rs"));
 
 /// A scenario, and where it was found.
 #[derive(Clone, Debug)]

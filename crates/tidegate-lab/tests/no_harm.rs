@@ -1,76 +1,34 @@
 //! What a queue does to those whom nobody attacks. Every queue, as its preset `auto` fits it to the
 //! line, passes or says so on the first line of its manual page.
 use tidegate::catalog::QUEUES;
+use tidegate_lab::suite::{self, Cell, Suite};
 use tidegate_lab::{Job, QueueSpec, Scenario, run};
 use tidegate_report::Document;
-
-/// A lone connection of CUBIC with a round trip of 40 ms.
-const LONE: &str = r#"
-title = "A lone connection"
-run.duration = "40 s"
-run.warmup = "10 s"
-run.seeds = 1
-[network]
-kind = "dumbbell"
-rate = "10 Mbit/s"
-delay = "10 ms"
-limit = "125 kB" # 100 ms
-mean_packet = "1500 B"
-access_rate = "10 Gbit/s"
-[queue]
-name = "drop_tail"
-[[group]]
-name = "user"
-source = "cubic"
-packet = "1500 B"
-access_delay = "5 ms"
-"#;
-
-/// A sender of datagrams beside it.
-const THIN: &str = r#"
-[[group]]
-name = "thin"
-source = "cbr"
-packet = "200 B"
-rate = "64 kbit/s"
-jitter = 0.5
-access_delay = "5 ms"
-"#;
 
 /// Whether what came of a setting by the queue and by drop-tail is well.
 type Well = fn(&Document, &Document) -> bool;
 
-/// What the first line of a manual page says of a queue that does not pass, who is beside the
-/// connection, and what the queue does not pass: settings of the scenario.
-const HARMS: [(&str, &str, &[&[&str]], Well); 3] = [
-    (
-        "A lone connection does not fill its line.",
-        "",
-        &[
-            &["network.rate=2 Mbit/s", "network.limit=25 kB"],
-            &[],
-            &["network.rate=50 Mbit/s", "network.limit=625 kB"],
-            &["network.rate=50 Mbit/s", "network.limit=625 kB", "group.user.access_delay=20 ms"],
-        ],
-        fills,
-    ),
-    (
-        "A lone connection with a round trip of 300 ms does not fill its line.",
-        "",
-        &[&["group.user.access_delay=70 ms", "run.duration=120 s", "run.warmup=40 s"]],
-        fills,
-    ),
+/// What the first line of a manual page says of a queue that does not pass, and how the cells are
+/// called that it does not pass: cells of the test `N` of the protection suite.
+const HARMS: [(&str, &str, Well); 3] = [
+    ("A lone connection does not fill its line.", "alone, ", fills),
+    ("A lone connection with a round trip of 300 ms does not fill its line.", "far, ", fills),
     (
         "A connection beside a thin sender loses its share, or the thin sender does.",
-        THIN,
-        &[
-            &["network.rate=2 Mbit/s", "network.limit=25 kB", "group.thin.rate=20 kbit/s"],
-            &[],
-            &["network.rate=50 Mbit/s", "network.limit=625 kB", "group.thin.rate=200 kbit/s"],
-        ],
+        "beside ",
         shares,
     ),
 ];
+
+/// The scenarios of the cells that are called so, with one seed.
+fn cells(suite: &Suite, begins: &str) -> Vec<Scenario> {
+    let mine = |cell: &&Cell| suite.tests[cell.test].id == "N" && cell.name.starts_with(begins);
+    let mut found: Vec<Scenario> =
+        suite.cells.iter().filter(mine).map(|cell| cell.full.clone()).collect();
+    assert!(!found.is_empty(), "{begins}");
+    found.iter_mut().for_each(|scenario| scenario.run.seeds = 1);
+    found
+}
 
 /// 95 % of the line, or what drop-tail gives but for a hundredth.
 fn fills(own: &Document, plain: &Document) -> bool {
@@ -89,25 +47,20 @@ fn part(document: &Document) -> f64 {
     user.goodput_bps.unwrap().mean() / document.bottleneck.rate_bps.unwrap()
 }
 
-/// The documents of every queue, in the order of the catalog.
-fn every_queue(text: &str, sets: &[&str]) -> Vec<Document> {
-    documents(text, sets, QUEUES.iter().map(|row| QueueSpec::named(row.name)).collect())
-}
-
-fn documents(text: &str, sets: &[&str], queues: Vec<QueueSpec>) -> Vec<Document> {
-    let sets: Vec<_> = sets.iter().map(|set| set.parse().unwrap()).collect();
-    let scenario = Scenario::parse(text.as_bytes(), "scenario.toml", &sets).unwrap();
+fn documents(scenario: Scenario, queues: Vec<QueueSpec>) -> Vec<Document> {
     let job = Job { scenario, queues, flows: false, series: false, threads: None };
     run(&job, &()).unwrap().into_iter().map(|outcome| outcome.document).collect()
 }
 
 #[test]
 fn every_auto_does_no_harm_or_says_so() {
+    let suite = suite::open("protection").unwrap();
     let mut found = vec![String::new(); QUEUES.len()];
-    for (sentence, beside, settings, well) in HARMS {
+    for (sentence, begins, well) in HARMS {
         let mut harms = vec![false; QUEUES.len()];
-        for sets in settings {
-            let documents = every_queue(&format!("{LONE}{beside}"), sets);
+        for scenario in cells(&suite, begins) {
+            let queues = QUEUES.iter().map(|row| QueueSpec::named(row.name)).collect();
+            let documents = documents(scenario, queues);
             let plain = documents.iter().find(|document| document.label == "drop_tail").unwrap();
             for (harms, own) in harms.iter_mut().zip(&documents) {
                 *harms |= !well(own, plain);
@@ -172,12 +125,13 @@ jitter = 0.5
 /// the same place.
 #[test]
 fn among_many_floods_no_user_starves_behind_a_fair_queue() {
+    let crowd = Scenario::parse(CROWD.as_bytes(), "scenario.toml", &[]).unwrap();
     let queues = ["drr", "fq_codel", "wfq"];
-    for document in documents(CROWD, &[], queues.map(QueueSpec::named).to_vec()) {
+    for document in documents(crowd.clone(), queues.map(QueueSpec::named).to_vec()) {
         let worst = document.groups[0].worst_share.unwrap().mean();
         assert!(worst >= 0.3, "{}: the worst user has {worst:.3} of his share", document.label);
     }
     // So that this can fail: with single places a few of three hundred share a flood's.
-    let single = documents(CROWD, &[], vec!["drr,ways=1,classes=1024 as single".parse().unwrap()]);
+    let single = documents(crowd, vec!["drr,ways=1,classes=1024 as single".parse().unwrap()]);
     assert!(single[0].groups[0].worst_share.unwrap().mean() < 0.1);
 }

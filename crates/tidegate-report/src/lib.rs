@@ -23,6 +23,8 @@ pub mod pool;
 pub mod result;
 pub mod series;
 #[cfg(feature = "print")]
+pub mod suite;
+#[cfg(feature = "print")]
 pub mod table;
 pub mod tidy;
 

@@ -15,6 +15,7 @@ mod run;
 mod shell;
 mod show;
 mod sketch;
+mod suite;
 mod sweep;
 mod top;
 
@@ -42,6 +43,7 @@ Examples:
   tidegate show sfb                    the manual page of a queue
   tidegate run flood                   simulate a shipped scenario
   tidegate compare flood               the same with several queues side by side
+  tidegate suite protection --quick    how well queues protect users
   tidegate sweep STUDY.toml            a grid of scenarios and queues, as one table
   tidegate diff out/a out/b            two saved results side by side
   tidegate check flood                 what follows from a scenario, without running it
@@ -81,6 +83,7 @@ pub enum Command {
     Paper(paper::Papers),
     Show(show::Args),
     Sketch(sketch::Args),
+    Suite(suite::Args),
     Man(man::Args),
     Completions(man::Completions),
 }
@@ -107,6 +110,7 @@ impl Command {
             Command::Paper(args) => args.execute(),
             Command::Show(args) => args.execute(),
             Command::Sketch(args) => args.execute(),
+            Command::Suite(args) => args.execute(),
             Command::Man(args) => args.execute(),
             Command::Completions(args) => args.execute(),
         }

@@ -216,6 +216,11 @@ impl Plan {
     /// counted. What the flow key makes one flow has one share, split evenly among its
     /// connections.
     pub fn fair_shares(&self, scenario: &Scenario) -> Vec<f64> {
+        self.shares_by(scenario, |_| 1.0)
+    }
+
+    /// The same, where a flow of group number g counts as `weight(g)` users.
+    pub fn shares_by(&self, scenario: &Scenario, weight: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut routes = self.routes();
         let paths: Vec<Vec<u32>> =
             self.flows.iter().map(|flow| routes.path(flow.from, flow.to)).collect();
@@ -239,7 +244,7 @@ impl Plan {
             .map(|(flow, path)| Claim {
                 path,
                 demand: demands[flow.group as usize],
-                weight: 1.0 / of_key[&flow.key] as f64,
+                weight: weight(flow.group as usize) / of_key[&flow.key] as f64,
             })
             .collect();
         max_min(&capacity, &claims)

@@ -6,10 +6,10 @@ use crate::reader::Table;
 use crate::spec::QueueSpec;
 
 use super::book::{Paper, Run};
-use super::description::Description;
 use super::drawn::{Board, Column};
 use super::results::Results;
 use super::table::number;
+use crate::folder::Description;
 
 /// The name of the file that says what a packet costs in each queue.
 const COSTS: &str = "cost.csv";

@@ -3,10 +3,10 @@
 use crate::reader::Table;
 
 use super::book::Paper;
-use super::description::{Description, filled};
 use super::drawn::{Figure, Kind, Known};
 use super::quantity::Quantity;
 use super::unit::Unit;
+use crate::folder::{Description, filled};
 
 /// The most points of a closed form.
 const MOST_POINTS: u64 = 10_000;

@@ -3,8 +3,8 @@ use crate::problem::{Place, Problem};
 use crate::reader::{Document, Reader, Table};
 
 use super::book::{Explanation, Paper, Reading, Readings, Run};
-use super::description::{Description, filled};
 use super::{EXPLAINED, Folder};
+use crate::folder::{Description, filled};
 
 /// The most replications of a reading.
 const MOST_SEEDS: i64 = 10_000;

@@ -30,9 +30,9 @@ mod unit;
 mod unwritten;
 mod verdict;
 
-use std::borrow::Cow;
-
+pub use crate::folder::Folder;
 pub use crate::results::VERSION;
+pub use crate::study::RunsError as PaperError;
 pub use book::{Experiment, Explanation, Fitted, Paper, Reading, Readings, Run};
 pub use claim::{Claim, Fit};
 pub use drawn::{Board, Column, Figure, Kind, Known};
@@ -42,7 +42,7 @@ pub use quantity::Quantity;
 pub use readings::csv as readings;
 pub use results::{Length, Results};
 pub use row::{Row, csv, rows};
-pub use run::{Asked, PaperError, run};
+pub use run::{Asked, run};
 pub use shelf::{prepare, publish};
 pub use verdict::{Other, Printed, Verdict, Within};
 
@@ -53,22 +53,6 @@ pub const CLAIMS: &str = "printed.csv";
 /// The name of its explanations and other readings; a folder may do without.
 pub const EXPLAINED: &str = "explained.toml";
 
-/// A paper's folder: its name and the texts of its files.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Folder<'t> {
-    /// The short name by which the command knows the paper.
-    pub name: Cow<'t, str>,
-    /// Name and text of each file.
-    pub files: Vec<(Cow<'t, str>, Cow<'t, str>)>,
-}
-
-impl Folder<'_> {
-    /// The text of a file.
-    pub fn file(&self, name: &str) -> Option<&str> {
-        self.files.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_ref())
-    }
-}
-
 /// Lets the folders use each other's scenarios, as `../care/b5.toml`.
 pub fn shelved(mut folders: Vec<Folder<'_>>) -> Vec<Folder<'_>> {
     let scenario =
@@ -76,11 +60,9 @@ pub fn shelved(mut folders: Vec<Folder<'_>>) -> Vec<Folder<'_>> {
     let mut shared = vec![];
     for folder in &folders {
         let mine = folder.files.iter().filter(|(name, _)| scenario(name));
-        shared.extend(
-            mine.map(|(name, text)| {
-                (Cow::Owned(format!("../{}/{name}", folder.name)), text.clone())
-            }),
-        );
+        shared.extend(mine.map(|(name, text)| {
+            (std::borrow::Cow::Owned(format!("../{}/{name}", folder.name)), text.clone())
+        }));
     }
     for folder in &mut folders {
         folder.files.extend(shared.iter().cloned());

@@ -7,8 +7,8 @@ use crate::reader::{Document, Kind as Toml, Node, Reader, Table, scalar};
 
 use super::book::{Experiment, Fitted, Paper, Run};
 use super::claim::{self, Page};
-use super::description::{Description, Vary, filled};
 use super::{CLAIMS, DESCRIPTION, Folder, consistent, explained};
+use crate::folder::{Description, Vary, filled};
 
 /// The keys of `paper.toml`.
 const KEYS: [&str; 10] =

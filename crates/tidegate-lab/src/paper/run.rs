@@ -1,10 +1,9 @@
 //! What is asked for, run: what is stored is read, the rest goes through the engine of studies.
-use std::fmt;
 use std::path::Path;
 
-use crate::replication::{RunError, Watch};
+use crate::replication::{News, RunError, Watch};
 use crate::scenario::Scenario;
-use crate::study::{Batch, Keeps, Round, RoundError, Store, StoreError};
+use crate::study::{Due, Keeps, RunsError, Store, StoreError, fill, weight};
 
 use super::book::{Paper, Run};
 use super::cell::{self, Cell};
@@ -48,47 +47,6 @@ impl Asked<'_> {
         };
         scenario.run.seeds = self.seeds.unwrap_or(usual);
         scenario
-    }
-}
-
-/// Why there are no results.
-#[derive(Debug)]
-pub enum PaperError {
-    /// A run failed, or was given up.
-    Run(RunError),
-    /// The store fails.
-    Store(StoreError),
-}
-
-impl fmt::Display for PaperError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PaperError::Run(error) => error.fmt(f),
-            PaperError::Store(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for PaperError {}
-
-impl From<StoreError> for PaperError {
-    fn from(error: StoreError) -> PaperError {
-        PaperError::Store(error)
-    }
-}
-
-impl From<RoundError> for PaperError {
-    fn from(error: RoundError) -> PaperError {
-        match error {
-            RoundError::Invalid(problems) => PaperError::Run(RunError::Invalid(problems)),
-            RoundError::Store(error) => PaperError::Store(error),
-        }
-    }
-}
-
-impl From<RunError> for PaperError {
-    fn from(error: RunError) -> PaperError {
-        PaperError::Run(error)
     }
 }
 
@@ -138,11 +96,7 @@ const STORE: &str = "store";
 ///
 /// # Errors
 /// A queue or network that cannot be; a store that fails; `watch` says so.
-pub fn run(
-    asked: &Asked<'_>,
-    dir: Option<&Path>,
-    watch: &dyn Watch,
-) -> Result<Results, PaperError> {
+pub fn run(asked: &Asked<'_>, dir: Option<&Path>, watch: &dyn Watch) -> Result<Results, RunsError> {
     let mut results = Results::default();
     let mut cells: Vec<Cell> = vec![];
     for (paper, run) in asked.runs() {
@@ -165,7 +119,17 @@ pub fn run(
     let passing = passing.map_err(|error| StoreError::io(&std::env::temp_dir(), &error))?;
     let dir = dir.map_or_else(|| passing.path().join(STORE), |dir| dir.join(STORE));
     let mut store = Store::open(&dir, cell::empty())?;
-    simulate(&cells, &mut store, watch)?;
+    let due = |cell: &Cell| Due {
+        key: cell.key,
+        seeds: cell.scenario.seeds(),
+        weight: weight(&cell.scenario),
+    };
+    let due: Vec<Due> = cells.iter().map(due).collect();
+    let one = |case: usize, seed, news: &News<'_>| cells[case].run(seed, due[case].weight, news);
+    fill(&due, &mut store, cell::empty(), &one, watch)?;
+    if watch.cancelled() {
+        return Err(RunError::Cancelled.into());
+    }
     for cell in &cells {
         for seed in cell.scenario.seeds() {
             let rows = store.rows(&cell.key, seed)?;
@@ -174,34 +138,4 @@ pub fn run(
         }
     }
     Ok(results)
-}
-
-/// Runs what `store` has not of `cells`.
-fn simulate(cells: &[Cell], store: &mut Store, watch: &dyn Watch) -> Result<(), PaperError> {
-    let mut batches = vec![];
-    for (case, cell) in cells.iter().enumerate() {
-        let done = store.seeds(&cell.key)?;
-        let missing = cell.scenario.seeds().into_iter().filter(|seed| !done.contains(seed));
-        batches.extend(missing.map(|seed| Batch { case, seed, seeds: 1 }));
-    }
-    // The longest first, so that no core is left with one at the end.
-    batches.sort_by_key(|batch| std::cmp::Reverse(weight(&cells[batch.case].scenario)));
-    let round = Round {
-        batches: &batches,
-        threads: std::thread::available_parallelism().map_or(1, usize::from),
-        weight: &|case| weight(&cells[case].scenario),
-        runner: &|| {
-            Box::new(|case, seed, news| cells[case].run(seed, weight(&cells[case].scenario), news))
-        },
-    };
-    round.go(store, cell::empty(), watch)?;
-    if watch.cancelled() { Err(RunError::Cancelled.into()) } else { Ok(()) }
-}
-
-/// About how much work a replication is: thousands of packets that its bottleneck can carry.
-fn weight(scenario: &Scenario) -> u64 {
-    let link = scenario.bottleneck();
-    let packets = link.rate.as_bps() as f64 * scenario.run.duration.as_secs()
-        / link.mean_packet.bits() as f64;
-    1 + (packets / 1e3) as u64
 }

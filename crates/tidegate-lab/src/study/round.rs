@@ -63,7 +63,9 @@ impl Round<'_> {
             for _ in 0..self.threads {
                 let send = send.clone();
                 let (news, next, units) = (&news, &next, &units);
-                scope.spawn(move || self.work(units, next, news, &send));
+                scope.spawn(move || {
+                    news.watch.thread(&mut || self.work(units, next, news, &send));
+                });
             }
             drop(send);
             let stored = self.store(store, empty, &receive);
@@ -171,5 +173,9 @@ impl Watch for Stoppable<'_> {
 
     fn cancelled(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.watch.cancelled()
+    }
+
+    fn thread(&self, work: &mut (dyn FnMut() + Send)) {
+        self.watch.thread(work);
     }
 }

@@ -7,12 +7,14 @@ use tidegate_report::{Flow, Tidy};
 use crate::replication::Sample;
 pub(super) use crate::replication::by_seed::LINK;
 use crate::replication::by_seed::{self, Row, of_metrics, text, whole};
+use crate::scenario::Scenario;
 
+use super::key::Key;
 use super::part::Part;
 use super::prepared::Case;
 
 /// A table without rows that has the columns of groups as they are stored.
-pub(super) fn groups() -> Tidy {
+pub(crate) fn groups() -> Tidy {
     let mut columns = vec![case()];
     columns.extend(by_seed::columns());
     Tidy { columns }
@@ -23,7 +25,7 @@ fn case() -> Column {
 }
 
 /// The columns of a table of groups that have figures, without rows.
-pub(super) fn figures() -> Vec<Column> {
+pub(crate) fn figures() -> Vec<Column> {
     let columns = groups().columns;
     columns.into_iter().filter(|column| matches!(column.values, Values::Number(_))).collect()
 }
@@ -52,20 +54,32 @@ pub(super) fn figure(rows: &Part, group: &str, column: &str) -> Option<f64> {
     rows.rows.column(column)?.number(row)
 }
 
+/// Adds to `table`, which begins with the columns of [`groups`], what a replication of the case
+/// `key` says of each group.
+pub(crate) fn add_groups(
+    table: &mut Tidy,
+    key: Key,
+    scenario: &Scenario,
+    (seed, sample): (u64, &Sample),
+) {
+    let key: Arc<str> = key.to_string().into();
+    for at in 0..sample.groups.len() {
+        let mut row = Row::of(table);
+        row.text(key.clone());
+        row.group(scenario, seed, sample, at);
+    }
+}
+
 impl Case {
     /// The rows of the replication with `seed`, which gave `sample`.
     pub(super) fn rows(&self, seed: u64, sample: &Sample) -> Part {
         let case = self;
-        let mut groups = groups();
         let key: Arc<str> = case.key.to_string().into();
         let scenario = &case.job.scenario;
         let names: Vec<Arc<str>> =
             scenario.groups.iter().map(|g| Arc::from(g.name.as_str())).collect();
-        for at in 0..sample.groups.len() {
-            let mut row = Row::of(&mut groups);
-            row.text(key.clone());
-            row.group(scenario, seed, sample, at);
-        }
+        let mut rows = groups();
+        add_groups(&mut rows, self.key, scenario, (seed, sample));
         let mut flows = flows();
         // None but where flows are kept.
         for (at, flow) in sample.flows.iter().enumerate() {
@@ -76,6 +90,6 @@ impl Case {
             row.whole(at as u64);
             flow.metrics.values().for_each(|value| row.number(value));
         }
-        Part { rows: groups, flows }
+        Part { rows, flows }
     }
 }

@@ -93,19 +93,21 @@ pub fn tables(
 
 /// How the seeds' values of each figure are taken together, by the place of its column.
 fn pools() -> Vec<(usize, Pool)> {
-    let metrics = [(Group::METRICS, ""), (Aggregate::METRICS, rows::LINK)];
-    let of = |name: &str| {
-        let metric = metrics.iter().find_map(|(metrics, lead)| {
-            let own = |metric: &&tidegate_report::Metric| {
-                metric.columns().any(|column| format!("{lead}{column}") == name)
-            };
-            metrics.iter().find(own)
-        });
-        metric.map_or(Pool::Mean, |metric| metric.pool)
-    };
     let columns = rows::groups().columns;
     let figures = columns.iter().enumerate().filter(|(_, c)| matches!(c.values, Values::Number(_)));
-    figures.map(|(at, column)| (at, of(&column.name))).collect()
+    figures.map(|(at, column)| (at, pool(&column.name))).collect()
+}
+
+/// How the seeds' values of the column `name` of groups are taken together.
+pub(crate) fn pool(name: &str) -> Pool {
+    let metrics = [(Group::METRICS, ""), (Aggregate::METRICS, rows::LINK)];
+    let metric = metrics.iter().find_map(|(metrics, lead)| {
+        let own = |metric: &&tidegate_report::Metric| {
+            metric.columns().any(|column| format!("{lead}{column}") == name)
+        };
+        metrics.iter().find(own)
+    });
+    metric.map_or(Pool::Mean, |metric| metric.pool)
 }
 
 /// The columns of cell and queue, without rows.

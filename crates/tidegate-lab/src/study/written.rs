@@ -106,6 +106,18 @@ impl<'w> Output<'w> {
     }
 }
 
+/// Writes the table `name` into `dir`, as [`Output`] does.
+pub(crate) fn write(
+    dir: &Path,
+    name: &'static str,
+    table: Tidy,
+    wanted: Wanted<'_>,
+) -> Result<(), StoreError> {
+    let mut output = Output::new(dir, name, table.emptied(), wanted)?;
+    output.add(table)?;
+    output.finish().map(drop)
+}
+
 /// Gives a file its name.
 fn place(file: NamedTempFile, dir: &Path, name: &str) -> Result<(), StoreError> {
     let io = |error: std::io::Error| StoreError::io(dir, &error);
@@ -114,7 +126,7 @@ fn place(file: NamedTempFile, dir: &Path, name: &str) -> Result<(), StoreError> 
 }
 
 /// Writes the file `name` in `dir`, whole or not at all.
-pub(super) fn whole(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+pub(crate) fn whole(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
     let io = |error: std::io::Error| StoreError::io(dir, &error);
     let mut file = fresh(dir).map_err(io)?;
     std::io::Write::write_all(&mut file, bytes).map_err(io)?;

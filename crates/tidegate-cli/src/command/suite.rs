@@ -1,0 +1,120 @@
+//! `tidegate suite`: published tests of queues.
+mod told;
+
+use std::path::PathBuf;
+
+use tidegate_lab::study::RunsError;
+use tidegate_lab::suite::{self, Asked, Length, Results, Scores, Suite};
+use tidegate_lab::{QueueSpec, RunError};
+
+use crate::experiment::{arguments, begin, whole};
+use crate::failure::Failure;
+use crate::progress::Onlooker;
+use crate::{interrupt, output};
+
+/// Run every test of a suite with every queue.
+///
+/// A suite is a folder of scenarios and a file that says what each asks (docs/study/suites.md).
+/// `protection` asks what a queue leaves the worst of its users while others attack. Without a
+/// suite, those that come with Tidegate are listed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tidegate suite
+  tidegate suite protection --quick --tests P1 --queue sfb --queue fq_codel
+  tidegate suite protection --out out/protection      all queues, some ten minutes
+  tidegate suite protection --queue \"sfb,levels=2 as mine\" --tests P1,P2 --json
+  tidegate suite my/suite.toml --seeds 5")]
+pub struct Args {
+    /// A suite that comes with Tidegate, or the path of a suite.toml
+    #[arg(value_name = "NAME|PATH")]
+    suite: Option<String>,
+    /// A queue, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named; give it
+    /// several times. Without it, every queue of the catalog
+    #[arg(long = "queue", value_name = "Q")]
+    queues: Vec<QueueSpec>,
+    /// Only these tests, as in P1,P3
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    tests: Vec<String>,
+    /// Few and short replications of a part of the cells
+    #[arg(long)]
+    quick: bool,
+    /// Number of replications, 2 to 10000; without it, the suite's own
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<u32>(2, 10_000),
+        allow_negative_numbers = true
+    )]
+    seeds: Option<u32>,
+    /// Store results in this directory and go on from what is there; the page, the scores and the
+    /// tables are written there, too
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Write the tables as CSV, too
+    #[arg(long, requires = "out")]
+    csv: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    pub fn execute(self) -> Result<(), Failure> {
+        interrupt::listen();
+        let Some(name) = &self.suite else {
+            let suites = suite::shipped().map_err(Failure::input)?;
+            return if self.json {
+                output::print(&told::list_json(&suites))
+            } else {
+                output::print(&told::list(&suites))
+            };
+        };
+        let suite = suite::open(name).map_err(Failure::input)?;
+        let asked = self.asked(&suite)?;
+        let begun = begin();
+        let results = self.run(&asked)?;
+        let scores = Scores::of(&suite, &results);
+        if let Some(dir) = &self.out {
+            let how = begun.how(arguments(), vec![]);
+            suite::publish(&suite, &results, &scores, (dir, self.csv), how)
+                .map_err(Failure::runtime)?;
+            output::note(&format!("Wrote {}.", dir.join("index.html").display()));
+        }
+        if self.json {
+            output::print(&suite::json(&suite, &results, &scores))
+        } else {
+            output::print(&told::table(&suite, &results, &scores))
+        }
+    }
+
+    fn asked<'s>(&self, suite: &'s Suite) -> Result<Asked<'s>, Failure> {
+        let queues =
+            if self.queues.is_empty() { suite::every_queue() } else { self.queues.clone() };
+        let tests = suite.tests(&self.tests).map_err(Failure::input)?;
+        let length = if self.quick { Length::Quick } else { Length::Full };
+        let asked = Asked { suite, tests, queues, length, seeds: self.seeds };
+        if asked.cells().is_empty() {
+            let why = "none of these tests has a cell in a quick run; leave out --quick";
+            return Err(Failure::input(why));
+        }
+        Ok(asked)
+    }
+
+    fn run(&self, asked: &Asked<'_>) -> Result<Results, Failure> {
+        let out = self.out.as_deref();
+        if let Some(dir) = out {
+            suite::prepare(dir, asked.suite).map_err(Failure::input)?;
+        }
+        suite::run(asked, out, &Onlooker::new()).map_err(|error| match (error, out) {
+            (RunsError::Run(RunError::Cancelled), None) => Failure::Interrupted,
+            (RunsError::Run(RunError::Cancelled), Some(dir)) => Failure::Stopped(format!(
+                "interrupted; what was done lies in {}, and the same command goes on from there",
+                dir.display()
+            )),
+            (RunsError::Run(error), _) => Failure::input(error),
+            (RunsError::Store(error), _) if error.refused => Failure::input(error),
+            (RunsError::Store(error), _) => Failure::runtime(error),
+        })
+    }
+}

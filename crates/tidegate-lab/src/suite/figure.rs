@@ -1,0 +1,152 @@
+//! What is told of a cell: figures by their names.
+use std::fmt;
+use std::str::FromStr;
+
+use tidegate_report::diff::LINK;
+
+use crate::nearest::did_you_mean;
+use crate::study;
+
+/// A figure that is told of a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// The part of his fair share that the worst user gets.
+    Worst,
+    /// How many users get less than a tenth of theirs.
+    Starved,
+    /// What all users get of their fair shares together.
+    Share,
+    /// How long light traffic waits in the queue: the 99th percentile, in ms.
+    Wait,
+    /// How well the line is used.
+    Utilization,
+    /// Seconds from the attack's begin until users have their fair share.
+    Detect,
+    /// Seconds from the attack's end until users use the line.
+    Recover,
+    /// A column of the groups' table: of a role, of a group, or of the watched link.
+    Column {
+        /// `users`, `light`, `attack`, `link`, or a group.
+        of: String,
+        /// The column; of a link, without what it begins with in the table.
+        column: String,
+    },
+}
+
+/// The figures that have names of their own.
+const NAMED: [(&str, Figure); 7] = [
+    ("worst", Figure::Worst),
+    ("starved", Figure::Starved),
+    ("share", Figure::Share),
+    ("light wait", Figure::Wait),
+    ("utilization", Figure::Utilization),
+    ("detect", Figure::Detect),
+    ("recover", Figure::Recover),
+];
+
+/// The role of the watched link.
+pub(super) const OF_LINK: &str = "link";
+
+impl Figure {
+    /// All that have names of their own: what a suite that judges tells.
+    pub fn named() -> Vec<Figure> {
+        NAMED.iter().map(|(_, figure)| figure.clone()).collect()
+    }
+
+    /// The unit of its values; empty for a pure number.
+    pub fn unit(&self) -> String {
+        match self {
+            Figure::Worst | Figure::Share | Figure::Utilization => "".into(),
+            Figure::Starved => "users".into(),
+            Figure::Wait => "ms".into(),
+            Figure::Detect | Figure::Recover => "s".into(),
+            Figure::Column { of, column } => unit(&stored(of, column)).unwrap_or_default(),
+        }
+    }
+
+    /// Its name as that of a column.
+    pub fn column(&self) -> String {
+        let unit = self.unit();
+        let name = self.to_string().replace(' ', "_");
+        match self {
+            Figure::Column { .. } | Figure::Starved => name,
+            _ if unit.is_empty() => name,
+            _ => format!("{name}_{unit}"),
+        }
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Figure::Column { of, column } => write!(f, "{of} {column}"),
+            named => {
+                let known = NAMED.iter().find(|(_, figure)| figure == named);
+                f.write_str(known.map_or("", |(name, _)| name))
+            }
+        }
+    }
+}
+
+impl FromStr for Figure {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Figure, String> {
+        if let Some((_, figure)) = NAMED.iter().find(|(name, _)| *name == text) {
+            return Ok(figure.clone());
+        }
+        let names: Vec<&str> = NAMED.iter().map(|(name, _)| *name).collect();
+        let Some((of, column)) = text.split_once(' ') else {
+            let near = did_you_mean(text, &names).unwrap_or_default();
+            return Err(format!(
+                "`{text}` is no figure; those are {}, or ROLE COLUMN as in \"users goodput_bps\" \
+                 or \"link utilization\"{near}",
+                names.join(", ")
+            ));
+        };
+        let name = stored(of, column);
+        if unit(&name).is_some() {
+            return Ok(Figure::Column { of: of.into(), column: column.into() });
+        }
+        let all = study::figures();
+        let known: Vec<&str> = all.iter().map(|column| column.name.as_str()).collect();
+        let near = did_you_mean(&name, &known).unwrap_or_default();
+        Err(format!("`{column}` is no column of groups that has figures{near}"))
+    }
+}
+
+/// What the groups' table calls the column of a role.
+pub(super) fn stored(of: &str, column: &str) -> String {
+    if of == OF_LINK { format!("{LINK}{column}") } else { column.into() }
+}
+
+/// The unit of a column of the groups' table; none if it has no such figures.
+fn unit(column: &str) -> Option<String> {
+    study::figures().into_iter().find(|known| known.name == column).map(|known| known.unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_in_text_out() {
+        for text in ["worst", "light wait", "users goodput_bps", "link utilization", "bulk jain"] {
+            assert_eq!(text.parse::<Figure>().unwrap().to_string(), text);
+        }
+        let figure: Figure = "link queue_delay_ms_p99".parse().unwrap();
+        assert_eq!(
+            (figure.unit().as_str(), figure.column().as_str()),
+            ("ms", "link_queue_delay_ms_p99")
+        );
+        assert_eq!(Figure::Wait.column(), "light_wait_ms");
+    }
+
+    #[test]
+    fn what_is_no_figure_brings_the_nearest() {
+        let refused = |text: &str| text.parse::<Figure>().unwrap_err();
+        assert!(refused("wurst").ends_with("did you mean `worst`?"), "{}", refused("wurst"));
+        assert!(refused("users goodput").ends_with("did you mean `goodput_bps`?"));
+        assert!(refused("users group").contains("no column"));
+    }
+}

@@ -1,0 +1,43 @@
+//! Scores as JSON, `tidegate.suite/1`.
+use serde_json::{Map, Value, json};
+
+use super::book::{Length, Suite};
+use super::run::Results;
+use super::score::{OfCell, OfQueue, OfTest, Scores};
+use crate::results::VERSION;
+
+/// The scores as JSON: the queues in order, and every cell.
+pub fn json(suite: &Suite, results: &Results, scores: &Scores) -> String {
+    let label = |queue: usize| results.queues[queue].label();
+    let cell = |of: &OfCell| {
+        let cell = &suite.cells[of.cell];
+        let figures = suite.figures(cell.test).iter().zip(&of.figures);
+        let figures: Map<String, Value> =
+            figures.map(|(figure, found)| (figure.column(), json!(found))).collect();
+        json!({
+            "test": suite.tests[cell.test].id, "cell": cell.name, "queue": label(of.queue),
+            "sure": of.sure, "passed": of.passed, "figures": figures,
+        })
+    };
+    let test = |of: &OfTest| {
+        json!({
+            "test": suite.tests[of.test].id, "sure": of.sure,
+            "worst_cell": suite.cells[of.worst].name, "passed": of.passed, "of": of.of,
+        })
+    };
+    let queue = |of: &OfQueue| {
+        json!({
+            "queue": label(of.queue), "spec": results.queues[of.queue].to_string(),
+            "passed": of.passed, "of": of.of, "state_bytes": of.state_bytes, "ns": of.ns,
+            "tests": of.tests.iter().map(test).collect::<Vec<_>>(),
+        })
+    };
+    let document = json!({
+        "schema": "tidegate.suite/1", "made_by": VERSION,
+        "suite": suite.name, "version": suite.version, "frozen": suite.frozen,
+        "quick": results.length == Length::Quick, "seeds": results.seeds, "bound": suite.bound,
+        "queues": scores.queues.iter().map(queue).collect::<Vec<_>>(),
+        "cells": scores.cells.iter().map(cell).collect::<Vec<_>>(),
+    });
+    format!("{document:#}\n")
+}

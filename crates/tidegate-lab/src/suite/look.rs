@@ -1,0 +1,81 @@
+//! What the page shows.
+use tidegate_report::suite as page;
+
+use super::book::{Cell, Length, Suite};
+use super::run::Results;
+use super::score::{OfCell, Scores};
+use crate::results::VERSION;
+
+/// The page of `results`, which `command` made.
+pub fn page(suite: &Suite, results: &Results, scores: &Scores, command: &str) -> page::Suite {
+    let test = |at: usize| {
+        let test = &suite.tests[at];
+        let named = suite.figures(at).iter().map(|figure| (figure.to_string(), figure.unit()));
+        let mine = results.cells.iter().filter(|cell| suite.cells[**cell].test == at);
+        page::Test {
+            id: test.id.clone(),
+            title: test.title.clone(),
+            asks: test.asks.clone(),
+            source: test.source.clone(),
+            figures: named.collect(),
+            cells: mine.map(|cell| shown(suite, scores, *cell)).collect(),
+        }
+    };
+    let queue = |of: &super::score::OfQueue| {
+        let sure = |test: usize| of.tests.iter().find(|of| of.test == test).map(|of| of.sure);
+        page::Queue {
+            label: results.queues[of.queue].label(),
+            passed: of.passed,
+            of: of.of,
+            tests: (0..suite.tests.len()).map(sure).collect(),
+            state_bytes: of.state_bytes,
+            ns: of.ns,
+        }
+    };
+    page::Suite {
+        name: suite.title(),
+        title: suite.title.clone(),
+        notes: notes(suite, results),
+        bound: suite.bound,
+        queues: scores.queues.iter().map(queue).collect(),
+        tests: (0..suite.tests.len()).map(test).collect(),
+        seeds: results.seeds.len(),
+        command: command.into(),
+        version: VERSION.into(),
+    }
+}
+
+fn notes(suite: &Suite, results: &Results) -> Vec<String> {
+    let mut notes = vec![];
+    if !suite.frozen {
+        notes.push("A draft: cells may still change, and figures with them.".to_string());
+    }
+    if results.length == Length::Quick {
+        notes.push(
+            "A quick run: a part of the cells, short and with few seeds. Its figures are rough."
+                .into(),
+        );
+    } else if results.cells.len() < suite.cells.len() {
+        let (run, all) = (results.cells.len(), suite.cells.len());
+        notes.push(format!("{run} of the {all} cells were run."));
+    }
+    notes
+}
+
+fn shown(suite: &Suite, scores: &Scores, at: usize) -> page::Cell {
+    let cell = &suite.cells[at];
+    let row = |of: &OfCell| page::Row { sure: of.sure, figures: of.figures.clone() };
+    let rows = scores.queues.iter().filter_map(|of| scores.cell(at, of.queue)).map(row);
+    page::Cell {
+        name: cell.name.clone(),
+        bound: cell.bound,
+        command: command(suite, cell),
+        rows: rows.collect(),
+    }
+}
+
+/// The command that runs one cell by itself.
+fn command(suite: &Suite, cell: &Cell) -> String {
+    let sets: String = cell.sets.iter().map(|set| format!(" --set '{set}'")).collect();
+    format!("tidegate compare suites/{}/{}{sets} --queue …", suite.name, cell.file)
+}

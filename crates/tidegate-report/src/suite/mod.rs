@@ -1,0 +1,96 @@
+//! The page of a suite: a map of queues and tests, and each test's cells below it.
+//!
+//! One file that works offline and runs no script: it is the same on a phone and on paper.
+//!
+//! ```
+//! use tidegate_report::suite::{self, Suite};
+//! let suite = Suite { title: "A <title>".into(), ..Suite::default() };
+//! let page = suite::render(&suite);
+//! assert!(page.contains("<h1>A &lt;title&gt;</h1>") && !page.contains("<script"));
+//! ```
+mod cells;
+mod map;
+mod page;
+
+use crate::Figure;
+
+pub use page::render;
+
+/// What came of a suite.
+#[derive(Clone, Debug, Default)]
+pub struct Suite {
+    /// Its name with its version.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// What must be known of the figures: that it is a draft, or that runs were short.
+    pub notes: Vec<String>,
+    /// What the worst user must be sure of; none in a suite that does not judge.
+    pub bound: Option<f64>,
+    /// The queues, the best first.
+    pub queues: Vec<Queue>,
+    /// The tests.
+    pub tests: Vec<Test>,
+    /// How many replications each cell has.
+    pub seeds: usize,
+    /// The command that makes it again.
+    pub command: String,
+    /// By which version it was made.
+    pub version: String,
+}
+
+/// A queue over all tests.
+#[derive(Clone, Debug, Default)]
+pub struct Queue {
+    /// What it is called.
+    pub label: String,
+    /// Cells that it passed.
+    pub passed: usize,
+    /// Of so many.
+    pub of: usize,
+    /// By test, what the worst user is sure of in the worst cell.
+    pub tests: Vec<Option<f64>>,
+    /// The most that it keeps besides packets, in bytes.
+    pub state_bytes: Option<u64>,
+    /// What a packet costs, in ns.
+    pub ns: Option<f64>,
+}
+
+/// A test.
+#[derive(Clone, Debug, Default)]
+pub struct Test {
+    /// Its short name.
+    pub id: String,
+    /// Its name.
+    pub title: String,
+    /// Its question.
+    pub asks: String,
+    /// Where it comes from.
+    pub source: String,
+    /// Name and unit of each figure that is told of its cells.
+    pub figures: Vec<(String, String)>,
+    /// Its cells.
+    pub cells: Vec<Cell>,
+}
+
+/// A cell.
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
+    /// What it is called.
+    pub name: String,
+    /// What the worst user must be sure of in it.
+    pub bound: Option<f64>,
+    /// The command that runs it by itself.
+    pub command: String,
+    /// A row for each queue, in their order.
+    pub rows: Vec<Row>,
+}
+
+/// A queue in a cell.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// What the worst user is sure of.
+    pub sure: Option<f64>,
+    /// The test's figures.
+    pub figures: Vec<Option<Figure>>,
+}
