@@ -58,6 +58,9 @@ metrics! {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             packets: Option<Counts> = counts, "packets", Sum,
                 "what became of its packets, over all replications together";
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            link_loss_ratio: Option<Figure> = ratio, "", Rare,
+                "packets lost on the link over packets sent on it; only where the link has a `loss`";
         ]
 }
 
@@ -184,6 +187,10 @@ metrics! {
             loss_over_time: OverTime = over_time, "", Mean,
                 "bytes lost over bytes lost or received in these intervals; with run.metrics = \
                  \"rfc7928\"";
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            link_loss_ratio: Option<Figure> = ratio, "", Rare,
+                "data packets lost on links, behind their queues, over data packets sent; only \
+                 where some link has a `loss`";
         ]
 }
 

@@ -171,6 +171,9 @@ pub struct Link {
     pub nearly_full_s: Option<Figure>,
     /// Gaps between successive drops of its queue.
     pub drop_gap_ms: Gaps,
+    /// As [`crate::Aggregate::link_loss_ratio`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_loss_ratio: Option<Figure>,
 }
 
 impl Document {

@@ -53,6 +53,11 @@ impl Wire {
         Wire { from, to, rate, delay, limit, medium: None }
     }
 
+    /// Whether it loses packets behind its queue.
+    pub fn loses(&self) -> bool {
+        self.medium.as_ref().is_some_and(|medium| medium.loss.is_some())
+    }
+
     /// What it can carry on average from `begin` to `end`, in bit/s.
     pub fn mean_rate(&self, [begin, end]: [Time; 2]) -> f64 {
         let capacity = self.medium.as_ref().and_then(|medium| medium.capacity.as_ref());

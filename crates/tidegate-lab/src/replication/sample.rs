@@ -10,7 +10,7 @@ use super::course::Course;
 use super::delays::{Delays, delays, milli};
 use super::end_to_end::EndToEnd;
 use super::stats;
-use crate::layout::Plan;
+use crate::layout::{Plan, Wire};
 
 /// One replication's numbers. Rates in bit/s, delays in ms.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +48,7 @@ pub(crate) struct LinkSample {
     pub queue_packets: f64,
     pub nearly_full_s: Option<f64>,
     pub drop_gaps: Gaps,
+    pub link_loss_ratio: Option<f64>,
 }
 
 /// One group.
@@ -101,11 +102,12 @@ impl Sample {
                     dropped: link.all_drops().packets,
                     marked: link.all_marks().packets,
                 },
+                link_loss_ratio: link_loss(plan, link),
             },
             links: if queues.single {
                 vec![]
             } else {
-                outcome.links.iter().map(link_sample).collect()
+                outcome.links.iter().map(|link| link_sample(plan, link)).collect()
             },
             flow_count: plan.flows.iter().map(|flow| flow.key).collect::<BTreeSet<_>>().len(),
             drops: drops(link),
@@ -189,6 +191,8 @@ impl AllFlows<'_> {
             loss_run: more.loss_run,
             rate_over_time_bps: more.rate,
             loss_over_time: more.loss,
+            link_loss_ratio: ratio(g.lost.packets, g.counters.sent.packets)
+                .filter(|_| plan.wires.iter().any(Wire::loses)),
         };
         OfGroup { metrics, users: users.len() }
     }
@@ -272,7 +276,13 @@ impl<'p> Crossing<'p> {
     }
 }
 
-fn link_sample(link: &LinkOutcome) -> LinkSample {
+/// The part of what `link` sent that was lost on it, if it loses any.
+fn link_loss(plan: &Plan, link: &LinkOutcome) -> Option<f64> {
+    let loses = plan.wires[link.link.index()].loses();
+    ratio(link.lost.packets, link.departures.packets).filter(|_| loses)
+}
+
+fn link_sample(plan: &Plan, link: &LinkOutcome) -> LinkSample {
     LinkSample {
         name: link.name.clone(),
         rate: link.rate.as_bps() as f64,
@@ -283,6 +293,7 @@ fn link_sample(link: &LinkOutcome) -> LinkSample {
         queue_packets: link.mean_packets,
         nearly_full_s: link.nearly_full.map(Span::as_secs),
         drop_gaps: gaps(&link.drop_gaps),
+        link_loss_ratio: link_loss(plan, link),
     }
 }
 
