@@ -8,13 +8,13 @@ mod network;
 mod round_trip;
 mod routes;
 mod shares;
+mod wire;
 
 use std::collections::BTreeMap;
 
-use tidegate::{Bytes, Rate, Rng, Seed, Size, Span, Time};
+use tidegate::{Bytes, Rate, Rng, Seed, Span, Time};
 use tidegate_packet::{Ends, FlowHasher};
 use tidegate_report::fair::STARVED;
-use tidegate_sim as sim;
 use tidegate_sim::sources::Period;
 
 use self::calls::Calls;
@@ -26,6 +26,7 @@ pub(crate) use self::network::network;
 pub(crate) use self::round_trip::{base_round_trips, mean_round_trip};
 use self::routes::Routes;
 use self::shares::{Claim, max_min};
+pub(crate) use self::wire::Wire;
 use crate::scenario::{
     Connection, Data, Dumbbell, Graph, Group, Metrics, Network, Scenario, Source, Start, Tcp, Ways,
     When,
@@ -33,39 +34,6 @@ use crate::scenario::{
 
 /// What a drawn delay is clipped to, where the distribution has no bound of its own.
 const ACCESS_DELAY_LIMIT: Span = Span::from_millis(100_000);
-
-/// A directed link.
-#[derive(Clone, Debug)]
-pub(crate) struct Wire {
-    pub from: u32,
-    pub to: u32,
-    pub rate: Rate,
-    pub delay: Span,
-    /// With a limit it has a queue.
-    pub limit: Option<Size>,
-    /// What it does besides.
-    pub medium: Option<Box<sim::Medium>>,
-}
-
-impl Wire {
-    /// One way of a link.
-    fn new((from, to): (u32, u32), (rate, delay): (Rate, Span), limit: Option<Size>) -> Wire {
-        Wire { from, to, rate, delay, limit, medium: None }
-    }
-
-    /// Whether it loses packets behind its queue.
-    pub fn loses(&self) -> bool {
-        self.medium.as_ref().is_some_and(|medium| medium.loss.is_some())
-    }
-
-    /// What it can carry on average from `begin` to `end`, in bit/s.
-    pub fn mean_rate(&self, [begin, end]: [Time; 2]) -> f64 {
-        let capacity = self.medium.as_ref().and_then(|medium| medium.capacity.as_ref());
-        capacity.map_or(self.rate.as_bps() as f64, |capacity| {
-            capacity.bits_between(begin, end) / end.since(begin).as_secs()
-        })
-    }
-}
 
 /// A flow.
 #[derive(Clone, Debug)]
