@@ -1,0 +1,50 @@
+//! The published effects of attacks (papers/attacks): all claims come out as the committed table
+//! has them, and each that differs says why. They are no paper of the five, which `make papers`
+//! runs.
+use std::borrow::Cow;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tidegate_lab::paper::{self, Asked, Folder, Length, Paper};
+
+fn attacks() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/attacks")
+}
+
+fn effects() -> Paper {
+    let read = |entry: fs::DirEntry| -> (Cow<'static, str>, Cow<'static, str>) {
+        let name = entry.file_name().into_string().unwrap();
+        (name.into(), fs::read_to_string(entry.path()).unwrap().into())
+    };
+    let files = fs::read_dir(attacks().join("effects")).unwrap().flatten().map(read).collect();
+    let folder = Folder { name: "effects".into(), files };
+    Paper::read(&folder).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// `TIDEGATE_BLESS=1` writes the table anew.
+#[test]
+fn the_committed_effects_come_out_again() {
+    let papers = [effects()];
+    let experiments = papers[0].experiments.iter().map(|e| e.id.clone()).collect();
+    let asked = Asked {
+        papers: &papers,
+        experiments,
+        length: Length::Full,
+        seeds: None,
+        only_tested: false,
+    };
+    let results = paper::run(&asked, None, &()).unwrap();
+    let rows = paper::csv(&paper::rows(&papers[0], &asked.experiments, &results));
+    let file = attacks().join("results.csv");
+    if std::env::var_os("TIDEGATE_BLESS").is_some() {
+        fs::write(&file, &rows).unwrap();
+    }
+    assert_eq!(rows, fs::read_to_string(&file).unwrap());
+    let mut reader = csv::Reader::from_reader(rows.as_bytes());
+    let mut held = 0;
+    for row in reader.records().map(|row| row.unwrap()) {
+        held += (&row[10] == "holds") as u32;
+        assert_eq!(&row[10] == "differs", !row[12].is_empty(), "{row:?}");
+    }
+    assert!(held >= 35, "{held} claims hold");
+}
