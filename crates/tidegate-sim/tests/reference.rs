@@ -148,7 +148,12 @@ impl Draw {
     fn host(&mut self, router: NodeId) -> NodeId {
         let host = self.network.node("host");
         self.plain(host, router);
-        self.plain(router, host);
+        if self.media > 0.0 && self.chance(0.4) {
+            // The last link of a way may do more, too.
+            self.queue(router, host);
+        } else {
+            self.plain(router, host);
+        }
         host
     }
 
