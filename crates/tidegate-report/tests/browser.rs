@@ -10,7 +10,8 @@ use std::sync::Mutex;
 
 use sample::{SHAPES, replayed, series, simulated};
 use tidegate_report::html::{LIBRARY, ReportInput, Run, library, render, render_beside};
-use tidegate_report::{Document, Series};
+use tidegate_report::suite::{self, Row, Suite};
+use tidegate_report::{Document, Figure, Series};
 
 /// One browser at a time: each takes a core and some 200 MB.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -283,4 +284,62 @@ fn the_watch_sees_errors_and_fetches() {
     let policy = fetching.replace("default-src 'none'", "default-src 'unsafe-inline' http: file:");
     let dom = load("loading", &policy.replace("img-src data:", "img-src http:"), &[]).unwrap();
     assert!(!root(&dom).contains("data-fetched=\"0\""), "{}", root(&dom));
+}
+
+/// A suite of every queue and many cells.
+fn suite() -> Suite {
+    let figures = ["worst", "starved", "share", "light wait", "utilization"];
+    let row = |at: usize| Row {
+        sure: Some(at as f64 / 25.0),
+        figures: figures.iter().map(|_| Figure::new(at as f64 / 7.0, Some(0.12))).collect(),
+    };
+    let cell = |at: usize| suite::Cell {
+        name: format!("{at} floods of together twice the line"),
+        bound: Some(0.5),
+        command: "tidegate compare suites/protection/flood.toml".into(),
+        rows: (0..26).map(row).collect(),
+    };
+    let test = |at: usize| suite::Test {
+        id: format!("P{at}"),
+        title: "Steady <floods>".into(),
+        figures: figures.iter().map(|name| (name.to_string(), String::new())).collect(),
+        cells: (0..5).map(cell).collect(),
+        ..suite::Test::default()
+    };
+    let queue = |at: usize| suite::Queue {
+        label: format!("queue_{at}"),
+        passed: 80 - at,
+        of: 80,
+        tests: (0..17).map(|test| Some(test as f64 / 16.0)).collect(),
+        state_bytes: Some(1234),
+        ns: Some(12.3),
+    };
+    Suite {
+        title: "What a queue leaves".into(),
+        bound: Some(0.5),
+        queues: (0..26).map(queue).collect(),
+        tests: (0..17).map(test).collect(),
+        seeds: 10,
+        ..Suite::default()
+    }
+}
+
+/// The page of a suite runs no script; so that it can say how wide it is, one is let in here.
+#[test]
+fn the_page_of_a_suite_fits_a_phone_and_loads_nothing() {
+    let page = suite::render(&suite());
+    assert!(page.len() < 500_000, "{} bytes", page.len());
+    assert!(page.contains("default-src 'none'") && !page.contains("<script"));
+    let open =
+        page.replace("default-src 'none';", "default-src 'none'; script-src 'unsafe-inline';");
+    let wide = "<script>document.documentElement.dataset.wide = \
+                document.documentElement.scrollWidth - innerWidth;</script>";
+    for flags in [&["--window-size=500,900"][..], &["--window-size=1280,900"]] {
+        let Some(dom) = load("suite", &at_the_end(&open, wide), flags) else { return };
+        let root = root(&dom);
+        assert!(root.contains("data-fetched=\"0\""), "the page loaded something: {root}");
+        assert!(root.contains("data-wide=\"0\""), "it is too wide: {root}");
+        assert_eq!(dom.matches("<table").count(), 1 + 17 * (1 + 5));
+        assert_eq!(dom.matches("<td class=\"s").count(), 26 * 17 + 26 * 17 * 5);
+    }
 }

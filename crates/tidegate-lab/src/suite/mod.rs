@@ -3,6 +3,26 @@
 //! A suite is a folder: `suite.toml` (tests, cells, who is who) beside scenarios
 //! (docs/study/suites.md). [`Suite::read`] checks it, [`run()`] simulates what is not stored yet,
 //! and [`Scores::of`] says how the queues did.
+//!
+//! ```
+//! use tidegate::catalog;
+//! use tidegate_lab::QueueSpec;
+//! use tidegate_lab::foreign::Foreign;
+//! use tidegate_lab::suite::{self, Asked, Length, Scores};
+//!
+//! // Any `Qdisc` will do; here one of the catalog's plays the stranger.
+//! let build = |link, dice| catalog::config("drr", None, &link)?.build(link, dice);
+//! let mine = QueueSpec::foreign(Foreign::new("mine", build)?);
+//! let suite = suite::open("protection")?;
+//! let tests = suite.tests(&["P16".into()])?;
+//! let queues = vec![mine, "drop_tail".parse()?];
+//! let asked = Asked { suite: &suite, tests, queues, length: Length::Quick, seeds: Some(2) };
+//! let results = suite::run(&asked, None, &())?;
+//! let scores = Scores::of(&suite, &results);
+//! assert_eq!(results.queues[scores.queues[0].queue].label(), "mine");
+//! assert!(scores.queues[0].passed > scores.queues[1].passed);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 mod attack;
 mod book;
 mod figure;

@@ -59,9 +59,9 @@ pub(super) fn fields(page: &mut String, heads: &[Head<'_>], fields: &[Field], li
             page.push_str("<td class=none>–");
             continue;
         };
-        let fails = field.bound.is_some_and(|bound| value < bound);
+        let met = field.bound.is_none_or(|bound| value >= bound);
         let (shade, value) = (shade(value), share(value));
-        let class = if fails { format!("\"s{shade} f\"") } else { format!("s{shade}") };
+        let class = if met { format!("\"s{shade} m\"") } else { format!("s{shade}") };
         let link = escape(&head.link);
         let _ = match links {
             Links::Each => write!(page, "<td class={class}><a href=\"#{link}\">{value}</a>"),
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(
             page,
             "<th title=\"a &quot;b&quot;\"><a href=\"#P1\">P1</a>\
-             <td class=\"s4 f\"><a href=\"#P1\">0.45</a><td class=s10>1.70<td class=none>–"
+             <td class=s4><a href=\"#P1\">0.45</a><td class=\"s10 m\">1.70<td class=none>–"
         );
     }
 }

@@ -100,8 +100,8 @@ fn weakest(suite: &Suite, queue: &Queue) -> String {
 fn map(page: &mut String, suite: &Suite) {
     page.push_str(
         "<section>\n<h2>Queues and tests</h2>\n<p class=\"what\">Each field: what the worst user \
-         is sure of in the worst cell of the test, as a part of a fair share. Struck fields are \
-         below what the test asks. A field leads to the test's cells.</p>\n",
+         is sure of in the worst cell of the test, as a part of a fair share. What is bold \
+         is what the test asks for. A field leads to the test's cells.</p>\n",
     );
     legend(page);
     let shown: Vec<usize> =
