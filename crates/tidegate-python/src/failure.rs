@@ -5,7 +5,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use tidegate::ConfigError;
 use tidegate_lab::study::StoreError;
-use tidegate_lab::{Place, Problem, Problems};
+use tidegate_lab::{Place, Problem, Problems, WriteError};
 
 /// The exception `name` of the package, made of `arguments`.
 fn exception<'py, A>(py: Python<'py>, name: &str, arguments: A) -> PyErr
@@ -37,6 +37,11 @@ pub fn capture(py: Python<'_>, error: impl Display) -> PyErr {
 
 /// A study's store that refuses or fails: `StoreError`.
 pub fn store(py: Python<'_>, error: &StoreError) -> PyErr {
+    exception(py, "StoreError", (error.to_string(),))
+}
+
+/// A directory that cannot take results: `StoreError`.
+pub fn refused(py: Python<'_>, error: &WriteError) -> PyErr {
     exception(py, "StoreError", (error.to_string(),))
 }
 

@@ -12,6 +12,7 @@ mod queue;
 mod replay;
 mod run;
 mod show;
+mod suite;
 mod sweep;
 mod table;
 
@@ -32,6 +33,8 @@ mod _native {
     use crate::run::run;
     #[pymodule_export]
     use crate::show::{queues, scenarios, show};
+    #[pymodule_export]
+    use crate::suite::{Judged, run_suite, suites};
     #[pymodule_export]
     use crate::sweep::{Published, Store, Study};
     #[pymodule_export]

@@ -137,7 +137,8 @@ fn chosen(
     Ok((scenario, specs))
 }
 
-fn spec(py: Python<'_>, queue: &Queue, trouble: &Trouble) -> PyResult<QueueSpec> {
+/// A queue of a job, as the lab knows it.
+pub fn spec(py: Python<'_>, queue: &Queue, trouble: &Trouble) -> PyResult<QueueSpec> {
     let spec = match queue {
         Queue::Text(text) => text.parse(),
         Queue::Object(object) => foreign(object.bind(py), trouble)?.map(QueueSpec::foreign),

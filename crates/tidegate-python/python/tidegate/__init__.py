@@ -6,8 +6,8 @@
 True
 
 
-`run` and `compare` simulate, `sweep` runs a study of many cells, `replay` takes the packets of a
-capture. A scenario is a file, a shipped name, TOML or a dict. `Queue` is a queue to be driven packet by
+`run` and `compare` simulate, `sweep` runs a study of many cells, `suite` published tests, `replay` takes
+the packets of a capture. A scenario is a file, a shipped name, TOML or a dict. `Queue` is a queue to be driven packet by
 packet, `Discipline` the base class of a queue written in Python. Every quantity has its unit: rates in
 bit/s, times in s or ms as the column's name or metadata says, lengths in bytes. `docs/study/python.md`
 is the guide.
@@ -16,10 +16,11 @@ is the guide.
 from ._discipline import Discipline
 from ._errors import CaptureError, Problem, QueueError, ScenarioError, StoreError, TidegateWarning
 from ._native import VERSION as __version__
-from ._native import Backlog, Fate, Link, Packet, Queue, Table
+from ._native import Backlog, Fate, Link, Packet, Queue, Table, suites
 from ._results import Comparison, Result
 from ._run import compare, replay, run
 from ._show import Page, queues, scenarios, show
+from ._suite import SuiteResult, suite
 from ._sweep import StudyResult, sweep
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "ScenarioError",
     "StoreError",
     "StudyResult",
+    "SuiteResult",
     "Table",
     "TidegateWarning",
     "__version__",
@@ -47,5 +49,7 @@ __all__ = [
     "run",
     "scenarios",
     "show",
+    "suite",
+    "suites",
     "sweep",
 ]

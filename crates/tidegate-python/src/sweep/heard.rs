@@ -1,5 +1,5 @@
 //! How far a sweep has come, for a function of Python's.
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
 use tidegate_lab::{Progress, Watch};
@@ -10,7 +10,7 @@ use crate::attend::Stop;
 #[derive(Default)]
 pub struct Heard {
     /// Whether to give up.
-    pub stop: Stop,
+    pub stop: Arc<Stop>,
     news: Mutex<Option<Progress>>,
 }
 
@@ -24,9 +24,18 @@ impl Watch for Heard {
     fn cancelled(&self) -> bool {
         self.stop.cancelled()
     }
+
+    fn thread(&self, work: &mut (dyn FnMut() + Send)) {
+        self.stop.thread(work);
+    }
 }
 
 impl Heard {
+    /// Nothing is heard yet; gives up when `stop` says so.
+    pub fn of(stop: Arc<Stop>) -> Heard {
+        Heard { stop, ..Heard::default() }
+    }
+
     /// Calls `listener` with what was heard since the last time: fraction, replications done, and
     /// how many there are.
     ///

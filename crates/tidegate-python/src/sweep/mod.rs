@@ -4,6 +4,7 @@ mod store;
 mod study;
 mod swept;
 
+pub(crate) use heard::Heard;
 pub use store::Store;
 pub use study::Study;
 pub use swept::Published;
