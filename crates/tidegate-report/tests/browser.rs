@@ -332,8 +332,8 @@ fn the_page_of_a_suite_fits_a_phone_and_loads_nothing() {
     assert!(page.contains("default-src 'none'") && !page.contains("<script"));
     let open =
         page.replace("default-src 'none';", "default-src 'none'; script-src 'unsafe-inline';");
-    let wide = "<script>document.documentElement.dataset.wide = \
-                document.documentElement.scrollWidth - innerWidth;</script>";
+    let wide = "<script>var root = document.documentElement; \
+                root.dataset.wide = root.scrollWidth - root.clientWidth;</script>";
     for flags in [&["--window-size=500,900"][..], &["--window-size=1280,900"]] {
         let Some(dom) = load("suite", &at_the_end(&open, wide), flags) else { return };
         let root = root(&dom);
