@@ -298,6 +298,7 @@ fn suite() -> Suite {
         bound: Some(0.5),
         command: "tidegate compare suites/protection/flood.toml".into(),
         rows: (0..26).map(row).collect(),
+        pictures: vec![],
     };
     let test = |at: usize| suite::Test {
         id: format!("P{at}"),

@@ -1,4 +1,6 @@
 //! A suite as its description says it.
+use tidegate::Span;
+
 use crate::problem::{Place, Problem, Problems};
 use crate::scenario::Scenario;
 
@@ -43,6 +45,8 @@ pub struct Test {
     pub source: String,
     /// What is told of its cells, if not the suite's figures.
     pub figures: Vec<Figure>,
+    /// Groups whose goodput over delay is drawn, where the cell has them.
+    pub ellipses: Vec<String>,
 }
 
 /// A scenario that every queue meets.
@@ -67,6 +71,8 @@ pub struct Cell {
     pub timed: bool,
     /// As [`Suite::bound`], of this cell.
     pub bound: Option<f64>,
+    /// The delay that queues are aimed at; none for each queue as it is asked for.
+    pub target: Option<Span>,
 }
 
 /// Who is who in a cell, by the names of groups.

@@ -31,7 +31,19 @@ pub enum Figure {
         /// The column; of a link, without what it begins with in the table.
         column: String,
     },
+    /// A column of one role over that of another.
+    Over {
+        /// As of a column.
+        of: String,
+        /// As of a column.
+        column: String,
+        /// The other role.
+        over: String,
+    },
 }
+
+/// Between a column and the other role.
+const OVER: &str = " over ";
 
 /// The figures that have names of their own.
 const NAMED: [(&str, Figure); 7] = [
@@ -56,7 +68,7 @@ impl Figure {
     /// The unit of its values; empty for a pure number.
     pub fn unit(&self) -> String {
         match self {
-            Figure::Worst | Figure::Share | Figure::Utilization => "".into(),
+            Figure::Worst | Figure::Share | Figure::Utilization | Figure::Over { .. } => "".into(),
             Figure::Starved => "users".into(),
             Figure::Wait => "ms".into(),
             Figure::Detect | Figure::Recover => "s".into(),
@@ -80,6 +92,7 @@ impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Figure::Column { of, column } => write!(f, "{of} {column}"),
+            Figure::Over { of, column, over } => write!(f, "{of} {column}{OVER}{over}"),
             named => {
                 let known = NAMED.iter().find(|(_, figure)| figure == named);
                 f.write_str(known.map_or("", |(name, _)| name))
@@ -94,6 +107,12 @@ impl FromStr for Figure {
     fn from_str(text: &str) -> Result<Figure, String> {
         if let Some((_, figure)) = NAMED.iter().find(|(name, _)| *name == text) {
             return Ok(figure.clone());
+        }
+        if let Some((one, over)) = text.split_once(OVER) {
+            return match one.parse()? {
+                Figure::Column { of, column } => Ok(Figure::Over { of, column, over: over.into() }),
+                _ => Err(format!("`{one}` is no column of groups, and only those have ratios")),
+            };
         }
         let names: Vec<&str> = NAMED.iter().map(|(name, _)| *name).collect();
         let Some((of, column)) = text.split_once(' ') else {
@@ -131,7 +150,14 @@ mod tests {
 
     #[test]
     fn text_in_text_out() {
-        for text in ["worst", "light wait", "users goodput_bps", "link utilization", "bulk jain"] {
+        for text in [
+            "worst",
+            "light wait",
+            "users goodput_bps",
+            "link utilization",
+            "bulk jain",
+            "b goodput_bps over a",
+        ] {
             assert_eq!(text.parse::<Figure>().unwrap().to_string(), text);
         }
         let figure: Figure = "link queue_delay_ms_p99".parse().unwrap();

@@ -25,14 +25,18 @@ fn line(suite: &Suite, cell: &Cell) -> Value {
         scenario.remove(ours);
     }
     let attack = period(&cell.full, &cell.roles).ok().filter(|_| cell.timed);
-    json!({
+    let mut line = json!({
         "suite": suite.name, "version": suite.version,
         "test": suite.tests[cell.test].id, "cell": cell.name,
         "users": cell.roles.users, "light": cell.roles.light, "attackers": cell.roles.attackers,
         "attack_s": attack.map(|(from, to)| [from.as_secs(), to.as_secs()]),
         "bound": cell.bound, "starved_below": STARVED, "seeds": suite.seeds,
         "scenario": scenario,
-    })
+    });
+    if let Some(target) = cell.target {
+        line["target_s"] = json!(target.as_secs());
+    }
+    line
 }
 
 /// A value of a scenario; quantities stay texts with their units, as the scenario has them.

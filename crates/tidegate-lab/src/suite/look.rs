@@ -2,6 +2,7 @@
 use tidegate_report::suite as page;
 
 use super::book::{Cell, Length, Suite};
+use super::ellipses;
 use super::run::Results;
 use super::score::{OfCell, Scores};
 use crate::results::VERSION;
@@ -18,7 +19,7 @@ pub fn page(suite: &Suite, results: &Results, scores: &Scores, command: &str) ->
             asks: test.asks.clone(),
             source: test.source.clone(),
             figures: named.collect(),
-            cells: mine.map(|cell| shown(suite, scores, *cell)).collect(),
+            cells: mine.map(|cell| shown(suite, results, scores, *cell)).collect(),
         }
     };
     let queue = |of: &super::score::OfQueue| {
@@ -62,7 +63,7 @@ fn notes(suite: &Suite, results: &Results) -> Vec<String> {
     notes
 }
 
-fn shown(suite: &Suite, scores: &Scores, at: usize) -> page::Cell {
+fn shown(suite: &Suite, results: &Results, scores: &Scores, at: usize) -> page::Cell {
     let cell = &suite.cells[at];
     let row = |of: &OfCell| page::Row { sure: of.sure, figures: of.figures.clone() };
     let rows = scores.queues.iter().filter_map(|of| scores.cell(at, of.queue)).map(row);
@@ -71,6 +72,12 @@ fn shown(suite: &Suite, scores: &Scores, at: usize) -> page::Cell {
         bound: cell.bound,
         command: command(suite, cell),
         rows: rows.collect(),
+        pictures: results
+            .cells
+            .iter()
+            .position(|cell| *cell == at)
+            .map(|index| ellipses::of(suite, results, index))
+            .unwrap_or_default(),
     }
 }
 

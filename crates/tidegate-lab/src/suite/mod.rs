@@ -23,8 +23,10 @@
 //! assert!(scores.queues[0].passed > scores.queues[1].passed);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+mod aim;
 mod attack;
 mod book;
+mod ellipses;
 mod figure;
 mod folder;
 mod freeze;

@@ -1,9 +1,12 @@
 //! From a folder's files to a suite: `suite.toml` read, its scenarios read with all that is set in
 //! them.
+use tidegate::Span;
+use tidegate::config::Value;
+
 use crate::folder::{Description, Folder, Vary, filled};
 use crate::problem::{Place, Problem, Problems};
 use crate::reader::{Document, Kind, Node, Reader, Table};
-use crate::scenario::{Group, Scenario};
+use crate::scenario::{Group, Network, Scenario};
 
 use super::DESCRIPTION;
 use super::book::{Cell, Roles, Suite, Test};
@@ -12,8 +15,8 @@ use super::figure::Figure;
 /// The keys of `suite.toml`.
 const KEYS: [&str; 9] =
     ["title", "version", "frozen", "seeds", "bound", "figures", "quick", "test", "cell"];
-const TEST: [&str; 5] = ["id", "title", "asks", "source", "figures"];
-const CELL: [&str; 12] = [
+const TEST: [&str; 6] = ["id", "title", "asks", "source", "figures", "ellipses"];
+const CELL: [&str; 13] = [
     "test",
     "name",
     "scenario",
@@ -25,6 +28,7 @@ const CELL: [&str; 12] = [
     "light",
     "attack",
     "bound",
+    "target",
     "count_as",
 ];
 /// The most cells of a suite.
@@ -132,6 +136,7 @@ impl Description<'_, '_, '_> {
             asks: self.text(table, "asks"),
             source: self.text(table, "source"),
             figures: self.figures(table),
+            ellipses: self.strings(table, "ellipses"),
         }
     }
 
@@ -180,6 +185,7 @@ impl Description<'_, '_, '_> {
             quick_set: if own.is_empty() { quick.set.clone() } else { own },
             quick: self.in_quick(table, &vary),
             bound: self.bound(table).or(suite.bound),
+            target: table.get("target").map(|_| self.text(table, "target")),
         };
         let count = vary.first().map_or(1, |(_, values)| values.len());
         if suite.cells.len() + count > MOST_CELLS {
@@ -248,7 +254,25 @@ impl Description<'_, '_, '_> {
         }
         let name = fill(&draft.name);
         let (test, bound) = (draft.test, draft.bound);
-        Some(Cell { test, name, file, sets, full, quick, roles, timed, bound })
+        let target = match &draft.target {
+            Some(text) => Some(self.target(table, &fill(text), &full)?),
+            None => None,
+        };
+        Some(Cell { test, name, file, sets, full, quick, roles, timed, bound, target })
+    }
+
+    /// The delay that queues are aimed at.
+    fn target(&mut self, table: &Table<'_>, text: &str, scenario: &Scenario) -> Option<Span> {
+        let why = match Span::read(text) {
+            Ok(Span::ZERO) => "must be above 0".into(),
+            Ok(_) if !matches!(scenario.network, Network::Dumbbell(..)) => {
+                "a queue can be aimed in a dumbbell only".into()
+            }
+            Ok(span) => return Some(span),
+            Err(error) => error.to_string(),
+        };
+        self.reader.refuse_key(table, "target", why);
+        None
     }
 
     /// Who is who: by `users` and `light`, or else by how groups' names begin.
@@ -305,4 +329,5 @@ struct Draft {
     quick_set: Vec<String>,
     quick: Vec<bool>,
     bound: Option<f64>,
+    target: Option<String>,
 }

@@ -11,6 +11,7 @@ use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
 use crate::study::{self, Due, Keeps, Key, Part, RunsError, Store, StoreError, fill, weight};
 
+use super::aim::aimed;
 use super::attack::{self, Fair};
 use super::book::{Cell, Length, Suite};
 
@@ -60,6 +61,13 @@ struct Case {
     cell: usize,
 }
 
+impl Results {
+    /// What each seed says of each group behind a queue in a cell, by their places here.
+    pub(super) fn rows(&self, cell: usize, queue: usize) -> &Tidy {
+        &self.rows[cell * self.queues.len() + queue]
+    }
+}
+
 impl Asked<'_> {
     /// The places of the cells that are run.
     pub fn cells(&self) -> Vec<usize> {
@@ -85,17 +93,21 @@ impl Asked<'_> {
             scenario.open_to(&self.queues)?;
             let fair = cell.timed.then(|| Fair::of(&scenario, &cell.roles));
             for queue in &self.queues {
-                Configs::new(&scenario, queue)?;
+                let (queue, scenario) = match cell.target {
+                    Some(target) => aimed(queue, target, &scenario),
+                    None => (queue.clone(), scenario.clone()),
+                };
+                Configs::new(&scenario, &queue)?;
                 // Stored are the groups alone, and two times that follow from series.
                 let keeps = Keeps { flows: false, series: cell.timed };
-                let key = Key::new(&scenario, queue, keeps);
+                let key = Key::new(&scenario, &queue, keeps);
                 // The times hang on who is who.
                 let key = if cell.timed {
                     Key::of(&[&key.to_string(), &format!("{:?}", cell.roles)])
                 } else {
                     key
                 };
-                let (scenario, queue, fair) = (scenario.clone(), queue.clone(), fair.clone());
+                let fair = fair.clone();
                 cases.push(Case { scenario, queue, key, fair, cell: at });
             }
         }

@@ -227,6 +227,10 @@ impl Seed<'_> {
             Figure::Detect => self.number(DETECT, 0),
             Figure::Recover => self.number(RECOVER, 0),
             Figure::Column { of: role, column } => self.column(role, column),
+            Figure::Over { of: role, column, over } => {
+                let below = self.column(over, column).filter(|below| *below > 0.0)?;
+                Some(self.column(role, column)? / below)
+            }
         }
     }
 
@@ -269,6 +273,7 @@ fn pool(figure: &Figure, values: &[Option<f64>]) -> Option<report::Figure> {
         Figure::Utilization => Pool::Part,
         Figure::Detect | Figure::Recover => Pool::SkewedRare,
         Figure::Column { of, column } => study::pool(&stored(of, column)),
+        Figure::Over { .. } => Pool::Skewed,
     };
     pool.figure(values.iter().copied())
 }

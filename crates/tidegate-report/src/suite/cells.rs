@@ -86,11 +86,13 @@ fn one(page: &mut String, suite: &Suite, test: &Test, (at, cell): (usize, &Cell)
         }
         page.push('\n');
     }
-    let _ = write!(
-        page,
-        "</tbody></table></div>\n<p class=note><code>{}</code></p></details>\n",
-        escape(&cell.command)
-    );
+    page.push_str("</tbody></table></div>\n");
+    for picture in &cell.pictures {
+        // What stands before the element is for files of its own.
+        let svg = picture.find("<svg").map_or("", |at| &picture[at..]);
+        let _ = writeln!(page, "<figure>{svg}</figure>");
+    }
+    let _ = writeln!(page, "<p class=note><code>{}</code></p></details>", escape(&cell.command));
 }
 
 /// A figure in its column: mean, and half its interval in small.

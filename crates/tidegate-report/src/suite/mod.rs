@@ -84,6 +84,8 @@ pub struct Cell {
     pub command: String,
     /// A row for each queue, in their order.
     pub rows: Vec<Row>,
+    /// Pictures, as SVG.
+    pub pictures: Vec<String>,
 }
 
 /// A queue in a cell.
