@@ -385,7 +385,11 @@ fn mistakes_have_their_place() {
             "scenario = \"y.toml\"",
             &["run.scenario = y.toml", "did you mean `x.toml`?"],
         ),
-        ("rate = [400, 800]", "rate = [400, \"fast\"]", &["group.udp.rate=fast kbit/s"]),
+        (
+            "rate = [400, 800]",
+            "rate = [400, \"fast\"]",
+            &["small/paper.toml:21:7: group.udp.rate = fast kbit/s: does not begin"],
+        ),
         ("x = \"{rate}\"", "x = \"{rat}\"", &["run.x", "must be a number"]),
         ("unit = \"kbit/s\"", "unit = \"ms\"", &["figure.unit = ms", "measured in Mbit/s"]),
         (
