@@ -98,6 +98,28 @@ fn means_and_intervals_are_those_of_the_rows() {
 }
 
 #[test]
+fn a_file_that_changed_under_its_name_is_run_again() {
+    let home = Home::new();
+    let study = "scenario = \"line.toml\"\nqueues = [\"red\"]\nseeds = 1\n";
+    let line =
+        home.read("small.toml").replace("[network]", "[network]\ncapacity = \"trace(line)\"");
+    home.write("line.toml", line);
+    home.write("study.toml", study);
+    let ran = |trace: &str| {
+        home.write("line", trace);
+        let ran = home.run(&["sweep", "study.toml", "--csv"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        (ran.err, home.read("study.study/groups.csv"))
+    };
+    let (first, before) = ran("1\n4\n");
+    assert!(first.contains("Ran 1 replication"), "{first}");
+    let (again, same) = ran("1\n4\n");
+    assert!(!again.contains("Ran 1 replication") && same == before, "{again}");
+    let (other, after) = ran("1\n2\n4\n");
+    assert!(other.contains("Ran 1 replication") && after != before, "{other}");
+}
+
+#[test]
 fn only_what_is_missing_is_run() {
     let home = Home::new();
     home.write("grid.toml", GRID);

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use tidegate::rng::mix;
 use tidegate::{Seed, Span, Time};
 use tidegate_packet::{Capture, FlowHasher, FlowKey, Skips};
 use tidegate_sim::sources::Arrival;
@@ -24,6 +25,8 @@ pub struct Arrivals {
     pub longest: u16,
     /// What of the capture is left out, because its link type cannot be read.
     pub skipped: Skips,
+    /// A hash of all that is sent: a capture may change and keep its name.
+    pub fingerprint: u64,
 }
 
 impl Arrivals {
@@ -64,6 +67,7 @@ impl Arrivals {
         all.skipped = capture.skipped().clone();
         // A capture's clock may have been set back.
         flows.iter_mut().for_each(|flow| flow.sort_by_key(|a| a.at));
+        all.fingerprint = fingerprint(&flows);
         all.flows = flows.into_iter().map(Arc::from).collect();
         Ok(all)
     }
@@ -81,4 +85,11 @@ impl Arrivals {
             }
         }
     }
+}
+
+fn fingerprint(flows: &[Vec<Arrival>]) -> u64 {
+    let packet = |hash: u64, a: &Arrival| {
+        mix(mix(hash ^ a.at.as_nanos()) ^ u64::from(a.len) << 2 ^ a.ecn as u64)
+    };
+    flows.iter().fold(0, |hash, flow| mix(flow.iter().fold(hash, packet) ^ flow.len() as u64))
 }

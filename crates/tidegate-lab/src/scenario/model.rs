@@ -6,7 +6,7 @@ use tidegate_packet::FlowKey;
 
 use super::classes::Classes;
 use super::drawn::{Drawn, Start};
-use super::medium::Ways;
+use super::medium::{Capacity, Medium, Ways};
 use super::periods::Periods;
 use super::sources::Source;
 use crate::problem::{Place, Problem, Problems};
@@ -219,6 +219,31 @@ impl Scenario {
     /// The number of flows.
     pub fn flows(&self) -> u64 {
         self.groups.iter().map(|g| g.count as u64).sum()
+    }
+
+    /// What captures and traces hold, as a text that differs where they do. The scenario itself
+    /// knows them by their files' names.
+    pub(crate) fn read_from_files(&self) -> String {
+        let mut text = String::new();
+        for group in &self.groups {
+            if let Source::Replay(_, arrivals) = &group.source {
+                text += &format!("{:x} ", arrivals.fingerprint);
+            }
+        }
+        let ways: Vec<&Ways> = match &self.network {
+            Network::Dumbbell(_, ways) => vec![&**ways],
+            Network::Graph(graph) => graph.links.iter().map(|link| &link.ways).collect(),
+        };
+        let mut note = |medium: &Medium| {
+            if let Capacity::Trace(_, trace) = &medium.capacity {
+                text += &format!("{trace:?} ");
+            }
+        };
+        for ways in ways {
+            note(&ways.medium);
+            ways.back.iter().for_each(|back| note(&back.medium));
+        }
+        text
     }
 
     /// The seeds of the replications, in order.

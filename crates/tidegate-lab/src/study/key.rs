@@ -30,7 +30,8 @@ pub struct Key([u8; 16]);
 
 impl Key {
     /// The key of `queue` in `scenario`, of whose replications `keeps` is stored: a hash of the
-    /// resolved scenario without titles and seeds, and of the sources of queues and simulator.
+    /// resolved scenario without titles and seeds, of what it read from files, and of the sources
+    /// of queues and simulator.
     pub fn new(scenario: &Scenario, queue: &QueueSpec, keeps: Keeps) -> Key {
         let mut scenario = scenario.clone();
         (scenario.title, scenario.description) = (String::new(), String::new());
@@ -38,7 +39,8 @@ impl Key {
         scenario.compare.clear();
         // What it is called does not change what comes of it.
         scenario.queue = QueueSpec { label: None, ..queue.clone() };
-        Key::of(&[VERSION, &format!("{keeps:?}"), &scenario.resolved()])
+        let (resolved, read) = (scenario.resolved(), scenario.read_from_files());
+        Key::of(&[VERSION, &format!("{keeps:?}"), &resolved, &read])
     }
 
     /// The key of these texts. It is a name: no adversary chooses studies.
