@@ -91,6 +91,8 @@ fn what_is_wrong_is_refused() {
     refused(&["broken.toml"], &["broken.toml:3:12: version = one: must be a whole number"]);
     home.write("none.toml", SUITE.replace("quick = [\"3 Mbit/s\"]", ""));
     refused(&["none.toml", "--quick"], &["leave out --quick"]);
+    refused(&["protection", "--gate", "--tests", "P7"], &["--gate", "forge no addresses"]);
+    refused(&["protection", "--gate", "--quick"], &["--quick"]);
     std::fs::create_dir(home.path("there")).unwrap();
     home.write("there/thesis.tex", "years of work");
     refused(&["suite.toml", "--out", "there"], &["other things in it"]);

@@ -1,7 +1,7 @@
 //! `tidegate gate`: a bump in the wire.
 mod account;
 mod config;
-mod demo;
+pub(super) mod demo;
 mod joint;
 mod keys;
 pub(super) mod link;

@@ -1,4 +1,5 @@
 //! `tidegate suite`: published tests of queues.
+mod gate;
 mod told;
 
 use std::path::PathBuf;
@@ -54,6 +55,11 @@ pub struct Args {
     /// Write the tables as CSV, too
     #[arg(long, requires = "out")]
     csv: bool,
+    /// Send real packets: this kernel's TCP through `tidegate gate` in namespaces, for the cells
+    /// that can be, beside the simulator's figures. Needs root and iperf3, and takes 20 s for each
+    /// queue in each cell
+    #[arg(long, conflicts_with_all = ["quick", "out", "seeds"])]
+    gate: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -61,7 +67,9 @@ pub struct Args {
 
 impl Args {
     pub fn execute(self) -> Result<(), Failure> {
-        interrupt::listen();
+        if !self.gate {
+            interrupt::listen();
+        }
         let Some(name) = &self.suite else {
             let suites = suite::shipped().map_err(Failure::input)?;
             return if self.json {
@@ -72,6 +80,10 @@ impl Args {
         };
         let suite = suite::open(name).map_err(Failure::input)?;
         let asked = self.asked(&suite)?;
+        if self.gate {
+            interrupt::listen_and_tidy();
+            return gate::execute(&asked, self.json);
+        }
         let begun = begin();
         let results = self.run(&asked)?;
         let scores = Scores::of(&suite, &results);

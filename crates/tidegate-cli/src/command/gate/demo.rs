@@ -201,28 +201,30 @@ impl Args {
 
     fn trials(&self, link: &Link) -> Result<Vec<Trial>, Failure> {
         QueueSpec::distinct(&self.queues).map_err(|(_, error)| Failure::input(error))?;
-        let trial = |asked: &QueueSpec| {
-            let spec = super::link::on_a_wire(asked);
-            let config = spec.resolve(link).map_err(Failure::input)?;
-            config.build(*link, tidegate::Rng::from_seed(0)).map_err(Failure::input)?;
-            let bare = QueueSpec { label: None, ..spec.clone() };
-            // It is called what it was asked for as, whatever a wire adds.
-            Ok(Trial {
-                queue: bare.to_string(),
-                label: asked.label(),
-                preset: spec.preset().into(),
-                config,
-            })
-        };
-        self.queues.iter().map(trial).collect()
+        self.queues.iter().map(|asked| trial(asked, link)).collect()
     }
+}
+
+/// The queue `asked` for, as it is measured.
+pub(in crate::command) fn trial(asked: &QueueSpec, link: &Link) -> Result<Trial, Failure> {
+    let spec = super::link::on_a_wire(asked);
+    let config = spec.resolve(link).map_err(Failure::input)?;
+    config.build(*link, tidegate::Rng::from_seed(0)).map_err(Failure::input)?;
+    let bare = QueueSpec { label: None, ..spec.clone() };
+    // It is called what it was asked for as, whatever a wire adds.
+    Ok(Trial {
+        queue: bare.to_string(),
+        label: asked.label(),
+        preset: spec.preset().into(),
+        config,
+    })
 }
 
 fn outcome(measured: Measured) -> Outcome {
     Outcome { document: measured.document, series: measured.series, by_seed: Tidy::default() }
 }
 
-fn failure(error: DemoError) -> Failure {
+pub(in crate::command) fn failure(error: DemoError) -> Failure {
     match error {
         DemoError::Cancelled => Failure::Interrupted,
         DemoError::Failed(error) => Failure::Runtime(error.to_string()),
