@@ -198,17 +198,17 @@ fn every_link_of_a_chain_does_what_the_chain_says() {
     // 5000 packets: a deviation is .3 %.
     let expected = 0.98 * 0.98 * 0.98;
     assert!((part - expected).abs() < 0.02, "{part}");
-    let lost = document.groups[0].link_loss_ratio.unwrap().mean();
+    let lost = document.groups[0].wire_loss_ratio.unwrap().mean();
     assert!((lost - (1.0 - expected)).abs() < 0.02, "{lost}");
     for link in &document.links {
-        let lost = link.link_loss_ratio.unwrap().mean();
+        let lost = link.wire_loss_ratio.unwrap().mean();
         assert!((lost - 0.02).abs() < 0.01, "{lost}");
         assert_eq!(link.loss_ratio.unwrap().mean(), 0.0, "no drop of the queue");
     }
     let text = document.to_json();
-    assert_eq!(text.matches("link_loss_ratio").count(), 5, "links, the watched one, the group");
+    assert_eq!(text.matches("wire_loss_ratio").count(), 5, "links, the watched one, the group");
     let plain = parse(&format!("{HEAD}{DUMBBELL}{flood}"), "test.toml", &[]).unwrap();
-    assert!(!result(plain).to_json().contains("link_loss_ratio"));
+    assert!(!result(plain).to_json().contains("wire_loss_ratio"));
 }
 
 /// On an asymmetric path acknowledgements fill the way back, and their queue drops: 8 Mbit/s of

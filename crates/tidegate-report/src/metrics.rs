@@ -59,7 +59,7 @@ metrics! {
             packets: Option<Counts> = counts, "packets", Sum,
                 "what became of its packets, over all replications together";
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            link_loss_ratio: Option<Figure> = ratio, "", Rare,
+            wire_loss_ratio: Option<Figure> = ratio, "", Rare,
                 "packets lost on the link over packets sent on it; only where the link has a `loss`";
         ]
 }
@@ -188,7 +188,7 @@ metrics! {
                 "bytes lost over bytes lost or received in these intervals; with run.metrics = \
                  \"rfc7928\"";
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            link_loss_ratio: Option<Figure> = ratio, "", Rare,
+            wire_loss_ratio: Option<Figure> = ratio, "", Rare,
                 "data packets lost on links, behind their queues, over data packets sent; only \
                  where some link has a `loss`";
         ]

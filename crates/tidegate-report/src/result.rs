@@ -171,9 +171,9 @@ pub struct Link {
     pub nearly_full_s: Option<Figure>,
     /// Gaps between successive drops of its queue.
     pub drop_gap_ms: Gaps,
-    /// As [`crate::Aggregate::link_loss_ratio`].
+    /// As [`crate::Aggregate::wire_loss_ratio`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub link_loss_ratio: Option<Figure>,
+    pub wire_loss_ratio: Option<Figure>,
 }
 
 impl Document {

@@ -78,7 +78,7 @@ fn links(samples: &[Sample]) -> Vec<report::Link> {
             queue_packets: skewed(of().map(|l| Some(l.queue_packets))),
             nearly_full_s: some(|l| l.nearly_full_s),
             drop_gap_ms: gaps(of().map(|l| l.drop_gaps)),
-            link_loss_ratio: some(|l| l.link_loss_ratio).map(rare),
+            wire_loss_ratio: some(|l| l.wire_loss_ratio).map(rare),
         }
     };
     first.links.iter().enumerate().map(link).collect()

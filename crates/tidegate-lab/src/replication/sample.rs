@@ -48,7 +48,7 @@ pub(crate) struct LinkSample {
     pub queue_packets: f64,
     pub nearly_full_s: Option<f64>,
     pub drop_gaps: Gaps,
-    pub link_loss_ratio: Option<f64>,
+    pub wire_loss_ratio: Option<f64>,
 }
 
 /// One group.
@@ -102,7 +102,7 @@ impl Sample {
                     dropped: link.all_drops().packets,
                     marked: link.all_marks().packets,
                 },
-                link_loss_ratio: link_loss(plan, link),
+                wire_loss_ratio: link_loss(plan, link),
             },
             links: if queues.single {
                 vec![]
@@ -191,7 +191,7 @@ impl AllFlows<'_> {
             loss_run: more.loss_run,
             rate_over_time_bps: more.rate,
             loss_over_time: more.loss,
-            link_loss_ratio: ratio(g.lost.packets, g.counters.sent.packets)
+            wire_loss_ratio: ratio(g.lost.packets, g.counters.sent.packets)
                 .filter(|_| plan.wires.iter().any(Wire::loses)),
         };
         OfGroup { metrics, users: users.len() }
@@ -293,7 +293,7 @@ fn link_sample(plan: &Plan, link: &LinkOutcome) -> LinkSample {
         queue_packets: link.mean_packets,
         nearly_full_s: link.nearly_full.map(Span::as_secs),
         drop_gaps: gaps(&link.drop_gaps),
-        link_loss_ratio: link_loss(plan, link),
+        wire_loss_ratio: link_loss(plan, link),
     }
 }
 

@@ -93,3 +93,20 @@ impl Case {
         Part { rows, flows }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::empty;
+
+    #[test]
+    fn no_two_columns_have_one_name() {
+        let part = empty();
+        for table in [&part.rows, &part.flows] {
+            let names: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
+            let different: BTreeSet<_> = names.iter().collect();
+            assert!(names.len() > 3 && different.len() == names.len(), "{names:?}");
+        }
+    }
+}

@@ -39,7 +39,7 @@ fn link(name: &str, shape: Shape) -> Link {
         queue_packets: figure(shape.delay_ms * 5.6, 2.0),
         nearly_full_s: figure(0.3, 20.0),
         drop_gap_ms: gaps(),
-        link_loss_ratio: None,
+        wire_loss_ratio: None,
     }
 }
 
@@ -177,7 +177,7 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
                 dropped: 1_071_605,
                 marked: 0,
             }),
-            link_loss_ratio: None,
+            wire_loss_ratio: None,
         },
         links: ["a->b", "b->c"].into_iter().map(|name| link(name, shape)).collect(),
         groups: vec![tcp_group, flood],
