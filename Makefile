@@ -11,7 +11,7 @@ MUTANTS ?= 0/10
 SOAK_SECONDS ?= 3600
 SOAK_OUT ?= $(CURDIR)/out/soak
 
-.PHONY: help build deb static container queue soak demo test docs lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-linux validate-spoofed validate-adversary validate-attacks validate-advise unseen choosing speed papers cost clean
+.PHONY: help build deb static container queue soak demo test docs lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-linux validate-suite validate-spoofed validate-adversary validate-attacks validate-advise unseen tuned choosing speed papers cost clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -200,11 +200,19 @@ validate-advise: build ## A capture behind drop-tail, the advice, then the advis
 validate-attacks: build ## The same attackers against every queue, in the simulator and on the gate's path; two minutes
 	python3 validation/attacks.py
 
+validate-suite: build ## Cells of the protection suite on real packets beside the simulator's figures; root, a quarter of an hour
+	python3 validation/protection.py
+
 unseen: build ## validation/unseen.md, every queue in settings that no preset was tuned on, and without an attack; half an hour
 	python3 validation/unseen.py
 
-choosing: build ## docs/study/choosing.md, which queue for what and at what cost, from runs of every queue; twelve minutes
-	python3 validation/choosing.py
+tuned: build ## validation/tuned.md, every queue in the settings that presets were tuned on; twelve minutes
+	python3 validation/tuned.py
+
+choosing: build ## docs/study/choosing.md, which queue for what and at what cost, from the two suites; four minutes on two cores
+	$(TIDEGATE) suite protection --out out/protection
+	$(TIDEGATE) suite rfc7928 --out out/rfc7928
+	python3 validation/choosing.py out/protection out/rfc7928
 
 papers: build ## Every published experiment at its full length, and what came out as papers/results.csv, figures.csv and readings.csv; a quarter of an hour on two cores
 	$(TIDEGATE) paper run all --out out/papers

@@ -3,7 +3,7 @@
 
 usage: unseen.py [--seeds N] [--queue NAME …]     build first; `make unseen` does both
 
-Presets were tuned on some settings of docs/study/choosing.md. Here are others: other rates, crowds and floods, and a lone connection.
+Presets were tuned on some settings of validation/tuned.md. Here are others: other rates, crowds and floods, and a lone connection.
 The presets were frozen before. With --queue only those queues run, and nothing is written.
 Python's standard library only.
 """
@@ -13,7 +13,7 @@ import pathlib
 import sys
 from dataclasses import dataclass
 
-from choosing import (
+from tuned import (
     BASE,
     PROTECTED,
     WORST,
@@ -130,7 +130,7 @@ ENDLESS = tuple(
     )
 )
 WEB = tuple(
-    Setting(name, words, figure="transfer", scenario="choosing-web.toml")
+    Setting(name, words, figure="transfer", scenario="tuned-web.toml")
     for name, words in (
         ("30 Mbit/s, 300 people fetch objects, a flood of 2 ×", line(30, 300, 1, 2)),
         ("30 Mbit/s, 300 people fetch objects, 8 floods of 3 ×", line(30, 300, 8, 3)),
@@ -292,7 +292,7 @@ def main():
         "",
         "Written by `make unseen`. Every queue has its preset `auto`, frozen before this page was made.",
         "Later the page's reckoning was corrected in four rows; no preset changed.",
-        "[Which queue for what](../docs/study/choosing.md) has the settings that some presets were tuned on.",
+        "[tuned.md](tuned.md) has the settings that some presets were tuned on.",
         "",
         *tables(
             "Protection",

@@ -23,7 +23,7 @@ use crate::{interrupt, output};
 Examples:
   tidegate suite
   tidegate suite protection --quick --tests P1 --queue sfb --queue fq_codel
-  tidegate suite protection --out out/protection      all queues, some ten minutes
+  tidegate suite protection --out out/protection      all queues, some minutes
   tidegate suite protection --queue \"sfb,levels=2 as mine\" --tests P1,P2 --json
   tidegate suite my/suite.toml --seeds 5")]
 pub struct Args {
