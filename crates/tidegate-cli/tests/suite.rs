@@ -73,6 +73,8 @@ fn a_suite_that_only_measures_prints_its_figures() {
         assert!(ran.out.contains(said), "{said}: {}", ran.out);
     }
     assert!(!ran.out.contains("passed"), "{}", ran.out);
+    let told = home.run(&["suite", "measure.toml", "--queue", "red", "--quick", "--json"]).json();
+    assert!(told["queues"][0].get("passed").is_none() && told["bound"].is_null(), "{told}");
 }
 
 #[test]

@@ -26,11 +26,17 @@ pub fn json(suite: &Suite, results: &Results, scores: &Scores) -> String {
         })
     };
     let queue = |of: &OfQueue| {
-        json!({
+        let mut queue = json!({
             "queue": label(of.queue), "spec": results.queues[of.queue].to_string(),
-            "passed": of.passed, "of": of.of, "state_bytes": of.state_bytes, "ns": of.ns,
-            "tests": of.tests.iter().map(test).collect::<Vec<_>>(),
-        })
+            "state_bytes": of.state_bytes, "ns": of.ns,
+        });
+        // A suite without a bound measures and does not judge.
+        if suite.bound.is_some() {
+            queue["passed"] = json!(of.passed);
+            queue["of"] = json!(of.of);
+            queue["tests"] = of.tests.iter().map(test).collect();
+        }
+        queue
     };
     let document = json!({
         "schema": "tidegate.suite/1", "made_by": VERSION,

@@ -88,6 +88,8 @@ class SuiteResult:
     def __repr__(self) -> str:
         document = self.document
         lines = [f"{document['suite']}/{document['version']}"]
+        if document["bound"] is None:
+            return f"{lines[0]}: {len(document['cells'])} cells and queues measured"
         for queue in document["queues"]:
             tests = "  ".join(f"{test['test']} {test['sure']:.2f}" for test in queue["tests"])
             lines.append(f"{queue['queue']}: {queue['passed']} of {queue['of']} cells passed;  {tests}")
