@@ -65,6 +65,7 @@ def passed(queue, tests):
 
 
 def answers(queues):
+    known = {test["test"] for test in queues[0]["tests"]}
     lines = [
         "| what comes | tests | cells passed | the cheapest of the best: time of a packet, memory |",
         "|---|---|---|---|",
@@ -79,7 +80,7 @@ def answers(queues):
         names = ", ".join(price(queue) for queue in best[:NAMED])
         more = f" and {len(best) - NAMED} more" if len(best) > NAMED else ""
         lines.append(
-            f"| {title} | {', '.join(tests)} | {most} of {cells} | {names + more if most else '**none**'} |"
+            f"| {title} | {', '.join(test for test in tests if test in known)} | {most} of {cells} | {names + more if most else '**none**'} |"
         )
     return lines
 
@@ -174,7 +175,8 @@ def page(protection, rfc):
         "",
         *answers(protection["queues"]),
         "",
-        "A queue that goes by source cannot pass cells with forged sources: a user is one of thousands there.",
+        "Where sources are forged, a queue that goes by source protects nobody: a user is one of thousands. A flow key by",
+        "destination (`--flow-key destination`) does, where the flood goes to others than the users.",
         "",
         "## Every queue",
         "",
