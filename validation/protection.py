@@ -37,27 +37,19 @@ def per_cent(shares):
     return f"{100 * shares['share']:.0f} / {100 * shares['worst']:.0f}"
 
 
-def winners(rows, whose):
-    """The queues behind which the worst user does best, within 15 %."""
-    best = max(row[whose]["worst"] for row in rows)
-    return [row["queue"] for row in rows if row[whose]["worst"] >= 0.85 * best]
-
-
 def page(found):
-    rows, cells = found["rows"], {}
-    for row in rows:
-        cells.setdefault((row["test"], row["cell"]), []).append(row)
-    agree = sum(row["within"] for row in rows)
-    same = sum(
-        bool(set(winners(of, "measured")) & set(winners(of, "simulated"))) for of in cells.values()
-    )
-    queues = list(dict.fromkeys(row["queue"] for row in rows))
+    cells = found["cells"]
+    rows = [row for cell in cells for row in cell["queues"]]
+    agree, worst = (sum(row[f"{what}_within"] for row in rows) for what in ("share", "worst"))
+    same = sum(cell["same_best"] for cell in cells)
+    queues = [row["queue"] for row in cells[0]["queues"]]
     lines = [
         "# The protection suite on real packets",
         "",
         "Written by `make validate-suite`. This kernel's TCP and UDP go through the gateway; [Suites](../docs/study/suites.md#on-real-packets) says how.",
         "",
-        f"**Users' shares agree within 15 % in {agree} of {len(rows)} cases.** In {same} of {len(cells)} cells the worst user does best behind the same queue.",
+        f"**Users' shares agree within 15 % in {agree} of {len(rows)} cases**, the worst user's in {worst}. In {same} of {len(cells)} cells the worst",
+        "user does best behind the same queue; queues within 15 % of the best count as best.",
         "",
         "Each field: what users get of their fair shares together, and behind the stroke the worst of them, in %.",
         "First measured, once; then simulated, the mean of ten seeds. Bold is what does not agree.",
@@ -65,13 +57,13 @@ def page(found):
         "| cell | " + " | ".join(f"`{queue}`" for queue in queues) + " |",
         "|---" * (len(queues) + 1) + "|",
     ]
-    for (test, cell), of in cells.items():
-        fields = [
-            f"{per_cent(row['measured'])}; {per_cent(row['simulated'])}" if row["within"]
-            else f"**{per_cent(row['measured'])}; {per_cent(row['simulated'])}**"
-            for row in of
-        ]
-        lines.append(f"| {test} {cell} | " + " | ".join(fields) + " |")
+    for cell in cells:
+        fields = []
+        for row in cell["queues"]:
+            text = f"{per_cent(row['measured'])}; {per_cent(row['simulated'])}"
+            agrees = row["share_within"] and row["worst_within"]
+            fields.append(text if agrees else f"**{text}**")
+        lines.append(f"| {cell['test']} {cell['cell']} | " + " | ".join(fields) + " |")
     left = [f"- {one['test']} {one['cell']}: {one['why']}" for one in found["simulated_only"]]
     return "\n".join([*lines, "", "These cells stay in the simulator:", "", *left]) + "\n"
 

@@ -22,8 +22,8 @@ use crate::{interrupt, output};
 /// Rebuilds that traffic with senders that react, since those of a capture do not, and simulates it
 /// with each queue.
 ///
-/// Says what users get now and what they would get, which queue to choose, the gate's file, and the
-/// tc command where Linux has the queue; and what the capture could not tell.
+/// Says what users get now and what they would get, and which queue to choose. Prints the gate's
+/// file, and the tc command where Linux has the queue. Says what the capture could not tell.
 ///
 /// Memory does not grow with the file. Exit code 2 says that there is no advice: no capture, one
 /// direction only, no congestion in it. Of a damaged file, what can be read is judged; then the

@@ -10,7 +10,8 @@ use crate::output;
 /// Tell what this machine lacks to run a gateway, with the command that mends it.
 ///
 /// Looks at the kernel, what we may do, whether the program that fails open can be loaded, the
-/// clock and the processors; with --in and --out also at the two interfaces, as a start would.
+/// clock and the processors. With --in and --out it looks at the two interfaces, too, as a start
+/// would.
 /// Changes nothing. Linux, root.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -27,8 +27,7 @@ use crate::failure::Failure;
 ///
 /// A queue discipline decides who gets what of a congested link. Tidegate runs queue disciplines
 /// from the literature (drop-tail, RED, BLUE, SFB and more) in a simulator with TCP and
-/// unresponsive flows, or on the packets of a capture, and says who got what against the fair
-/// share.
+/// unresponsive flows, or on the packets of a capture. It says who got what against the fair share.
 ///
 /// A queue Q is written NAME[/PRESET][,param=value…][ as LABEL], as in "sfb", "red/paper,ecn=on" or
 /// "sfb/auto,bins=46 as SFB 46". Every quantity has its unit: "10 Mbit/s", "50 ms", "200 kB", "40

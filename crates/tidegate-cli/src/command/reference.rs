@@ -20,8 +20,12 @@ const FROM_CODE: &str = "<!-- words: written from the command itself -->\n";
 /// `text` on one line, fit for a cell of a table.
 fn cell(text: &StyledStr) -> String {
     let plain = text.to_string().replace('|', "\\|");
-    let words: Vec<&str> = plain.split_whitespace().collect();
-    escape(&words.join(" "))
+    let words = |paragraph: &str| paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    let paragraphs: Vec<String> = plain
+        .split("\n\n")
+        .map(|paragraph| words(paragraph.trim_end().trim_end_matches('.')))
+        .collect();
+    escape(&paragraphs.join(". "))
 }
 
 /// Placeholders such as `<FILE>` would pass for HTML.

@@ -18,9 +18,10 @@ const SHOWN: usize = 10;
 
 /// Offer the packets of a capture to a queue at their recorded times.
 ///
-/// Reads a pcap or pcapng file, packed by gzip or not (Ethernet, VLAN, raw IP, Linux cooked, BSD
-/// loopback, PPP, IEEE 802.11 with or without radiotap; IPv4 and IPv6; frames may be cut short) and
-/// plays its packets, with their lengths on the wire, into a queue before a link of the given rate.
+/// Reads a pcap or pcapng file, packed by gzip or not. Plays its packets, with their lengths on the
+/// wire, into a queue before a link of the given rate. Links may be Ethernet, VLAN, raw IP, Linux
+/// cooked, BSD loopback, PPP, or IEEE 802.11 with or without radiotap; packets
+/// IPv4 or IPv6. Frames may be cut short.
 /// Says for every flow what it offered and what was delivered, dropped and marked, and how long its
 /// packets waited. Memory does not grow with the file.
 ///

@@ -6,8 +6,8 @@ use crate::failure::Failure;
 
 /// Simulate a scenario with one queue.
 ///
-/// Runs the scenario once for every seed, on all cores, and prints who got what against the fair
-/// share, with 95 % intervals over the seeds. The same seed gives the same result on any machine
+/// Runs the scenario once for every seed, on all cores. Prints who got what against the fair share,
+/// with 95 % intervals over the seeds. The same seed gives the same result on any machine
 /// and with any number of threads.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

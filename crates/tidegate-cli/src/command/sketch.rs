@@ -20,9 +20,9 @@ const QUICK: [u64; 5] = [1, 10, 100, 1_000, 10_000];
 /// Measure how well the estimators of the number of flows estimate.
 ///
 /// Some queues want to know how many flows share the link, and each has its way to count them with
-/// little memory: MINCOUNT (Purge) by the paper's formula and by the censored estimate that is used
-/// here, SRED by how often a packet meets its own flow in a list, BLACK by how often it does in the
-/// buffer, CARE by captures and recaptures (two occasions, M0, and the jackknife, Mh). All are
+/// little memory. Purge has MINCOUNT, by the paper's formula and by the censored estimate that is
+/// used here. SRED and BLACK go by how often a packet meets its own flow, in a list or in the
+/// buffer. CARE goes by captures and recaptures (two occasions, M0, and the jackknife, Mh). All are
 /// shown the same packets, of 1 to a million flows that send evenly, by Zipf's law, or with one
 /// flow that sends half of all packets. HyperLogLog, which no queue here uses, is the yardstick, in
 /// as much memory as MINCOUNT.

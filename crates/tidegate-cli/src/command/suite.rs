@@ -67,8 +67,10 @@ pub struct Args {
 
 impl Args {
     pub fn execute(self) -> Result<(), Failure> {
-        if !self.gate {
-            interrupt::listen();
+        if self.gate {
+            interrupt::listen_and_tidy()
+        } else {
+            interrupt::listen()
         }
         let Some(name) = &self.suite else {
             let suites = suite::shipped().map_err(Failure::input)?;
@@ -81,7 +83,6 @@ impl Args {
         let suite = suite::open(name).map_err(Failure::input)?;
         let asked = self.asked(&suite)?;
         if self.gate {
-            interrupt::listen_and_tidy();
             return gate::execute(&asked, self.json);
         }
         let begun = begin();

@@ -19,10 +19,10 @@ use crate::output;
 
 /// Watch a gate that runs.
 ///
-/// Shows, for each link and direction, what comes in, goes out, is lost and marked in a second and
-/// why, how long frames wait and how many do, who sends most against the fair share, classes, and
-/// the queue's gauges. It reads what `tidegate gate --socket` tells and changes nothing; any number
-/// may watch. If the gate ends it waits for the next.
+/// Shows, for each link and direction, what comes in, goes out, is lost and marked in a second, and
+/// why. Then how long frames wait and how many do, who sends most against the fair share, classes,
+/// and the queue's gauges. It reads what `tidegate gate --socket` tells and changes nothing. Any
+/// number may watch. If the gate ends it waits for the next.
 ///
 /// Keys: Tab and the arrows go to the next link, q ends it.
 #[derive(Debug, clap::Args)]

@@ -134,19 +134,12 @@ fn map(page: &mut String, suite: &Suite) {
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "–".into());
         let _ = writeln!(page, "<td>{}<td>{}", or_none(state), or_none(ns));
     }
-    page.push_str("</tbody></table></div>\n<ol class=tests>\n");
-    for test in shown.iter().map(|test| &suite.tests[*test]) {
-        let _ = writeln!(
-            page,
-            "<li><a href=\"#{0}\">{0}</a> {1}</li>",
-            escape(&test.id),
-            escape(&test.title)
-        );
-    }
-    page.push_str("</ol>\n</section>\n");
+    page.push_str("</tbody></table></div>\n");
+    tests(page, suite);
+    page.push_str("</section>\n");
 }
 
-/// What a test's cells ask for, if all ask for the same.
+/// The least that a test's cells ask for.
 fn least_bound(suite: &Suite, test: usize) -> Option<f64> {
     let bounds = suite.tests[test].cells.iter().filter_map(|cell| cell.bound);
     bounds.reduce(f64::min)
@@ -154,14 +147,17 @@ fn least_bound(suite: &Suite, test: usize) -> Option<f64> {
 
 /// The tests, where there is no map.
 fn contents(page: &mut String, suite: &Suite) {
-    page.push_str("<section>\n<h2>Tests</h2>\n<ol class=tests>\n");
+    page.push_str("<section>\n<h2>Tests</h2>\n");
+    tests(page, suite);
+    page.push_str("</section>\n");
+}
+
+/// The tests that have cells here, each a link to its section.
+fn tests(page: &mut String, suite: &Suite) {
+    page.push_str("<ol class=tests>\n");
     for test in suite.tests.iter().filter(|test| !test.cells.is_empty()) {
-        let _ = writeln!(
-            page,
-            "<li><a href=\"#{0}\">{0}</a> {1}</li>",
-            escape(&test.id),
-            escape(&test.title)
-        );
+        let (id, title) = (escape(&test.id), escape(&test.title));
+        let _ = writeln!(page, "<li><a href=\"#{id}\">{id}</a> {title}</li>");
     }
-    page.push_str("</ol>\n</section>\n");
+    page.push_str("</ol>\n");
 }

@@ -30,7 +30,7 @@ const BBR: &str = "bbr";
 /// Send kernel TCP and a flood of UDP through the gateway: who gets what behind each queue.
 ///
 /// Makes three network namespaces, clients, gateway and server, that nothing else on this machine
-/// sees, and sends real packets through `tidegate gate` for a few seconds with each queue: TCP
+/// sees. Sends real packets through `tidegate gate` for a few seconds with each queue: TCP
 /// connections of this kernel and one UDP sender at three times the line. What came in and what
 /// arrived is counted on the wires. All of it is removed at the end, also after Ctrl-C.
 ///
@@ -74,7 +74,7 @@ pub struct Args {
     /// TCP connections, each from an address of its own
     #[arg(long, value_name = "N", default_value = "8", value_parser = whole::<u16>(1, 100), allow_negative_numbers = true)]
     tcp: u16,
-    /// The congestion control of these connections, one that the kernel has; given several times,
+    /// The congestion control of these connections, one that the kernel has. Given several times,
     /// there is a group of so many connections for each, which bears its name
     #[arg(long, value_name = "NAME", default_value = CUBIC)]
     congestion: Vec<String>,
@@ -149,9 +149,7 @@ impl Args {
     fn demo(&self) -> Result<Demo, Failure> {
         let limit = self.limit.unwrap_or_else(|| default_limit(self.rate, FRAME));
         let link = Link::new(self.rate, limit, FRAME).map_err(Failure::input)?;
-        let program = std::env::current_exe().map_err(|error| {
-            Failure::Runtime(format!("cannot find this command's own file: {error}"))
-        })?;
+        let program = own_file()?;
         let groups = self.groups()?;
         let Args { delay, flow_key, rehash, warmup, duration, .. } = *self;
         let tcp = if self.newreno { Tcp::NewReno } else { Tcp::Full };
@@ -203,6 +201,12 @@ impl Args {
         QueueSpec::distinct(&self.queues).map_err(|(_, error)| Failure::input(error))?;
         self.queues.iter().map(|asked| trial(asked, link)).collect()
     }
+}
+
+/// The file of this command, which is the gateway, too.
+pub(in crate::command) fn own_file() -> Result<PathBuf, Failure> {
+    std::env::current_exe()
+        .map_err(|error| Failure::Runtime(format!("cannot find this command's own file: {error}")))
 }
 
 /// The queue `asked` for, as it is measured.

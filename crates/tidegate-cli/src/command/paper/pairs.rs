@@ -12,8 +12,8 @@ use crate::{interrupt, output};
 
 /// Run an experiment under every pair of readings, and print how many claims each meets.
 ///
-/// Without --choice the grid is made of every other word of each parameter that takes one of
-/// several words, of the queues that the experiment compares, as their manual pages list them. The
+/// Without --choice the grid is made of the queues' parameters that take one of several words:
+/// every other word of each, as the manual pages of the compared queues list them. The
 /// first line says what comes of the experiment as run. With --out, cells are stored as `paper run`
 /// stores them, and the table lies beside them as pairs-ID.csv.
 #[derive(Debug, clap::Args)]

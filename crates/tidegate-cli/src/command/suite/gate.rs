@@ -4,9 +4,10 @@
 //! The rig has one round trip for all, frames of at most 1514 bytes, and an address for each
 //! sender. So the simulator runs a cell's twin: the cell as the rig can be it.
 use std::fmt;
+use std::path::Path;
 
 use serde_json::{Value, json};
-use tidegate::{Bytes, Link, Span};
+use tidegate::{Bytes, Span};
 use tidegate_gateway::demo::{Demo, FRAME, Group, Sending, Tcp, has_congestion_control, possible};
 use tidegate_gateway::path::rehash::Rehash;
 use tidegate_lab::scenario::{self, EcnUse, Forge, Network, Receiver, Source, Switch, Ways};
@@ -16,7 +17,8 @@ use tidegate_report::page::{Block, Page};
 use tidegate_report::table::Look;
 use tidegate_report::{Document, Figure, human};
 
-use super::super::gate::demo::{failure, trial};
+use super::super::gate::demo::{failure, own_file, trial};
+use super::super::gate::link::on_a_wire;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Onlooker;
@@ -90,10 +92,11 @@ impl From<Problems> for Not {
 /// Measures the cells of `asked` that can be, with each of its queues, and simulates their twins.
 pub(super) fn execute(asked: &Asked<'_>, as_json: bool) -> Result<(), Failure> {
     let (mut real, mut left) = (vec![], vec![]);
+    let program = own_file()?;
     for at in asked.cells() {
         let cell = &asked.suite.cells[at];
         let test = asked.suite.tests[cell.test].id.as_str();
-        match Real::of(test, cell) {
+        match Real::of(test, cell, &program) {
             Ok(one) => real.push(one),
             Err(Not::Possible(why)) => left.push((test, cell.name.as_str(), why)),
             Err(Not::Wrong(problems)) => return Err(Failure::input(problems)),
@@ -130,19 +133,16 @@ fn measure<'s>(real: &[Real<'s>], queues: &[QueueSpec]) -> Result<Vec<Row<'s>>, 
 }
 
 impl<'s> Real<'s> {
-    fn of(test: &'s str, cell: &'s Cell) -> Result<Real<'s>, Not> {
+    fn of(test: &'s str, cell: &'s Cell, program: &Path) -> Result<Real<'s>, Not> {
         let groups = senders(&cell.full)?;
-        let twin = twin(&cell.full)?;
+        let delay = Span::from_nanos(check(&cell.full, &[])?.mean_rtt.as_nanos() / 2);
+        let twin = twin(&cell.full, delay)?;
         let roles = &cell.roles;
         let users = roles.users.iter().chain(&roles.light).map(String::as_str).collect();
-        let Network::Dumbbell(line, _) = &twin.network else {
-            return Err(Not::Possible("the rig is a dumbbell"));
-        };
         let demo = Demo {
-            program: std::env::current_exe()
-                .map_err(|_| Not::Possible("this command's own file cannot be found"))?,
-            link: Link { rate: line.rate, limit: line.limit, mean_packet: line.mean_packet },
-            delay: line.delay,
+            program: program.into(),
+            link: cell.full.bottleneck(),
+            delay,
             flow_key: twin.run.flow_key.0,
             // The simulator's flows keep their keys.
             rehash: Some(Rehash::OFF),
@@ -156,7 +156,7 @@ impl<'s> Real<'s> {
 
     /// What the simulator says of the twin, by queue.
     fn simulated(&self, queues: &[QueueSpec]) -> Result<Vec<Shares>, Failure> {
-        let queues = queues.iter().map(super::super::gate::link::on_a_wire).collect();
+        let queues = queues.iter().map(on_a_wire).collect();
         let scenario = self.twin.clone();
         let job = Job { scenario, queues, flows: false, series: false, threads: None };
         let outcomes = run(&job, &()).map_err(Failure::input)?;
@@ -252,9 +252,8 @@ fn warmup(scenario: &Scenario) -> Span {
     scenario.run.warmup.min(WARMUP)
 }
 
-/// `scenario` as the rig can be it.
-fn twin(scenario: &Scenario) -> Result<Scenario, Not> {
-    let delay = Span::from_nanos(check(scenario, &[])?.mean_rtt.as_nanos() / 2);
+/// `scenario` as the rig can be it, with one `delay` each way for all.
+fn twin(scenario: &Scenario, delay: Span) -> Result<Scenario, Not> {
     let groups = scenario.groups.len() as u64;
     let begun = warmup(scenario) + Span::from_millis(1000 * APART * (groups - 1));
     let measured = (scenario.run.duration - scenario.run.warmup).min(MEASURED);
@@ -288,17 +287,27 @@ fn twin(scenario: &Scenario) -> Result<Scenario, Not> {
 }
 
 impl Row<'_> {
-    fn agrees(&self) -> bool {
-        let near = |a: f64, b: f64| (a - b).abs() <= WITHIN * b || a.max(b) < NOTHING;
-        near(self.measured.all, self.simulated.all)
+    /// Whether measured and simulated agree on what `of` says.
+    fn agrees(&self, of: fn(&Shares) -> f64) -> bool {
+        let (measured, simulated) = (of(&self.measured), of(&self.simulated));
+        (measured - simulated).abs() <= WITHIN * simulated || measured.max(simulated) < NOTHING
     }
 }
 
-/// The queues of a cell behind which the worst user does best, within what counts as agreement.
-fn winners<'r>(rows: &'r [Row<'_>], of: impl Fn(&Row<'_>) -> Shares) -> Vec<&'r str> {
-    let best = rows.iter().map(|row| of(row).worst).fold(0.0, f64::max);
-    let near = |row: &&Row<'_>| of(row).worst >= best * (1.0 - WITHIN);
-    rows.iter().filter(near).map(|row| row.queue.as_str()).collect()
+/// Whether the worst user of a cell does best behind the same queue, measured and simulated. Queues
+/// that do nearly as well as the best count as best.
+fn same_best(cell: &[Row<'_>]) -> bool {
+    let best = |of: fn(&Row<'_>) -> f64| {
+        let most = cell.iter().map(of).fold(0.0, f64::max);
+        cell.iter().map(move |row| of(row) >= most * (1.0 - WITHIN))
+    };
+    let both = best(|row| row.measured.worst).zip(best(|row| row.simulated.worst));
+    both.into_iter().any(|(measured, simulated)| measured && simulated)
+}
+
+/// The rows of each cell.
+fn by_cell<'r, 's>(rows: &'r [Row<'s>]) -> impl Iterator<Item = &'r [Row<'s>]> {
+    rows.chunk_by(|a, b| (a.test, a.cell) == (b.test, b.cell))
 }
 
 impl fmt::Display for Shares {
@@ -311,7 +320,7 @@ fn page(rows: &[Row<'_>], left: &[(&str, &str, &str)]) -> String {
     let mut page = Page::default();
     let head = ["cell", "queue", "measured", "simulated", "within 15 %"].map(String::from);
     let line = |row: &Row<'_>| {
-        let agrees = if row.agrees() { "yes" } else { "NO" };
+        let agrees = if row.agrees(|of| of.all) { "yes" } else { "NO" };
         vec![
             format!("{} {}", row.test, row.cell),
             row.queue.clone(),
@@ -321,18 +330,16 @@ fn page(rows: &[Row<'_>], left: &[(&str, &str, &str)]) -> String {
         ]
     };
     page.add(Block::Table(std::iter::once(head.to_vec()).chain(rows.iter().map(line)).collect()));
-    let agree = rows.iter().filter(|row| row.agrees()).count();
-    let cells = || rows.chunk_by(|a, b| (a.test, a.cell) == (b.test, b.cell));
-    let same = cells().filter(|rows| {
-        let real = winners(rows, |row| row.measured);
-        winners(rows, |row| row.simulated).iter().any(|queue| real.contains(queue))
-    });
-    let same = same.count();
+    let agree = |of: fn(&Shares) -> f64| rows.iter().filter(|row| row.agrees(of)).count();
     page.add(Block::Text(format!(
-        "What users get of their fair shares together, and the worst of them, in %. Together \
-         within 15 %: {agree} of {}. The worst user does best behind the same queue in {same} of {} cells.",
+        "What users get of their fair shares together, and the worst of them, in %. Within 15 %: \
+         together in {} of {}, the worst in {}. The worst user does best behind the same queue in \
+         {} of {} cells; queues within 15 % of the best count as best.",
+        agree(|of| of.all),
         rows.len(),
-        cells().count(),
+        agree(|of| of.worst),
+        by_cell(rows).filter(|cell| same_best(cell)).count(),
+        by_cell(rows).count(),
     )));
     if !left.is_empty() {
         page.add(Block::Text(format!("{} cells stay in the simulator:", left.len())));
@@ -348,16 +355,22 @@ fn text(rows: &[Row<'_>], left: &[(&str, &str, &str)]) -> String {
     let shares = |of: Shares| json!({ "share": of.all, "worst": of.worst });
     let row = |row: &Row<'_>| {
         json!({
-            "test": row.test, "cell": row.cell, "queue": row.queue,
+            "queue": row.queue,
             "measured": shares(row.measured), "simulated": shares(row.simulated),
-            "within": row.agrees(),
+            "share_within": row.agrees(|of| of.all), "worst_within": row.agrees(|of| of.worst),
+        })
+    };
+    let cell = |rows: &[Row<'_>]| {
+        json!({
+            "test": rows[0].test, "cell": rows[0].cell, "same_best": same_best(rows),
+            "queues": rows.iter().map(row).collect::<Vec<Value>>(),
         })
     };
     let left =
         left.iter().map(|(test, cell, why)| json!({ "test": test, "cell": cell, "why": why }));
     let all = json!({
         "schema": "tidegate.suite-gate/1",
-        "rows": rows.iter().map(row).collect::<Vec<Value>>(),
+        "cells": by_cell(rows).map(cell).collect::<Vec<Value>>(),
         "simulated_only": left.collect::<Vec<Value>>(),
     });
     format!("{all:#}\n")
