@@ -1,14 +1,11 @@
 #![doc = include_str!("fq_codel.md")]
-use alloc::vec;
-use alloc::vec::Vec;
-
 use super::codel::{auto_mtu, auto_times, signal};
 use crate::config::ConfigError;
 use crate::entry::{Entry, FOREVER, HashTable, Info, Preset, WAYS, auto_buckets};
 use crate::packet::Packet;
 use crate::parts::codel_law::{CodelLaw, CodelQueue, Control};
 use crate::parts::longest::{By, Longest};
-use crate::parts::ring::Ring;
+use crate::parts::new_and_old::NewAndOld;
 use crate::parts::spread::Ways;
 use crate::policy::Signal;
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
@@ -43,28 +40,13 @@ crate::params! {
 #[derive(Clone, Debug)]
 pub struct FqCodel {
     held: Longest,
-    flows: Vec<FlowQueue>,
-    /// Queues that became active and have not used up their first quantum; their order is their
-    /// turn.
-    new: Ring<u32>,
-    /// The other active queues.
-    old: Ring<u32>,
+    turns: NewAndOld<Control>,
     law: CodelLaw,
     link: Link,
     ecn: Signal,
     quantum: i64,
     drop_batch: u32,
     places: Ways,
-}
-
-/// What is kept of a queue besides its packets.
-#[derive(Clone, Debug, Default)]
-struct FlowQueue {
-    control: Control,
-    /// What it may still send in its turn, in bytes; a last packet may overdraw it.
-    credit: i64,
-    /// Whether it stands in one of the lists. It may stand there empty.
-    active: bool,
 }
 
 /// One queue as CoDel's law sees it.
@@ -96,7 +78,7 @@ impl FqCodel {
     /// Which queue the packets of `flow` join.
     #[inline]
     pub fn queue_of(&self, flow: u64) -> usize {
-        self.places.of(flow, |queue| self.flows[queue].active)
+        self.places.of(flow, |queue| self.turns.is_active(queue))
     }
 
     /// What waits in `queue`, of those from 0 to `flows` - 1.
@@ -135,27 +117,6 @@ impl FqCodel {
             );
         }
     }
-
-    /// Puts an inactive queue on the list of new ones, with a quantum to send (§4.1).
-    #[inline]
-    fn activate(&mut self, queue: usize) {
-        let flow = &mut self.flows[queue];
-        if !flow.active {
-            flow.active = true;
-            flow.credit = self.quantum;
-            self.new.push(queue as u32);
-        }
-    }
-
-    /// What CoDel lets go from `queue` (§4.2).
-    #[inline]
-    fn send<S: Sink + ?Sized>(&mut self, queue: usize, now: Time, out: &mut S) -> Option<Packet> {
-        let flow = &mut self.flows[queue];
-        let mut head = HeadOfFlow { held: &mut self.held, queue, ecn: self.ecn, now, out };
-        let pkt = flow.control.dequeue(&self.law, now, &mut head)?;
-        flow.credit -= pkt.len as i64;
-        Some(pkt)
-    }
 }
 
 impl Qdisc for FqCodel {
@@ -166,9 +127,9 @@ impl Qdisc for FqCodel {
             // It would not fit an empty queue; everything else would be dropped for it in vain.
             return out.dropped(now, &pkt, DropReason::Overlimit);
         }
-        let queue = self.places.take(pkt.flow, |queue| self.flows[queue].active);
+        let queue = self.places.take(pkt.flow, |queue| self.turns.is_active(queue));
         self.held.push(queue, pkt);
-        self.activate(queue);
+        self.turns.activate(queue, self.quantum);
         while self.held.is_over(&self.link) {
             self.drop_from_fattest(now, queue, out);
         }
@@ -176,31 +137,14 @@ impl Qdisc for FqCodel {
 
     #[inline]
     fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
-        loop {
-            let first = self.new.head().copied();
-            let queue = first.or_else(|| self.old.head().copied())?;
-            let flow = &mut self.flows[queue as usize];
-            let used_up = flow.credit <= 0;
-            if used_up {
-                flow.credit += self.quantum;
-            } else if let Some(pkt) = self.send(queue as usize, now, out) {
-                return Some(pkt);
-            }
-            // A queue that leaves the new list, spent or empty, has to stand in the old one for a
-            // round: else one that is refilled whenever it is empty would always come
-            // first.
-            if first.is_some() {
-                self.new.pop();
-                self.old.push(queue);
-            } else {
-                self.old.pop();
-                if used_up {
-                    self.old.push(queue)
-                } else {
-                    self.flows[queue as usize].active = false
-                }
-            }
-        }
+        // What CoDel lets go from the queue whose turn it is (§4.2).
+        let (held, law, ecn) = (&mut self.held, &self.law, self.ecn);
+        self.turns.next(
+            |_| self.quantum,
+            |queue, control| {
+                control.dequeue(law, now, &mut HeadOfFlow { held, queue, ecn, now, out })
+            },
+        )
     }
 
     #[inline]
@@ -209,8 +153,9 @@ impl Qdisc for FqCodel {
     }
 
     fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        see(Gauge { name: "new_flows", unit: "", value: self.new.len() as f64 });
-        see(Gauge { name: "old_flows", unit: "", value: self.old.len() as f64 });
+        let (new, old) = self.turns.listed();
+        see(Gauge { name: "new_flows", unit: "", value: new as f64 });
+        see(Gauge { name: "old_flows", unit: "", value: old as f64 });
         see(Gauge { name: "fattest", unit: "B", value: self.held.longest().1 as f64 });
     }
 }
@@ -257,9 +202,7 @@ impl Entry for FqCodel {
         let flows = config.flows as usize;
         Ok(FqCodel {
             held: Longest::new(flows, By::Bytes),
-            flows: vec![FlowQueue::default(); flows],
-            new: Ring::with_capacity(flows),
-            old: Ring::with_capacity(flows),
+            turns: NewAndOld::new(flows, Control::default()),
             law: CodelLaw {
                 target: config.target,
                 interval: config.interval,
@@ -275,8 +218,7 @@ impl Entry for FqCodel {
 
     fn state_bytes(config: &FqCodelConfig, link: &Link) -> u64 {
         let flows = config.flows as u64;
-        let per_flow = core::mem::size_of::<FlowQueue>() + 2 * core::mem::size_of::<u32>();
-        let lists = Longest::bytes(flows, link.most_packets()) + flows * per_flow as u64;
+        let lists = Longest::bytes(flows, link.most_packets()) + NewAndOld::<Control>::bytes(flows);
         core::mem::size_of::<FqCodel>() as u64 + lists + Ways::bytes(config.flows, config.ways)
     }
 

@@ -1,0 +1,126 @@
+//! Deficit round robin in which queues that just became active go first (hoeiland2018 §4; DRR++).
+//!
+//! An active queue stands on one of two lists: the new or the old ones. Which queue has packets,
+//! and what is done to them before one leaves, is the owner's business.
+//!
+//! ```
+//! use tidegate::{Packet, parts::{lines::Lines, new_and_old::NewAndOld}};
+//! let (mut lines, mut turns) = (Lines::new(3), NewAndOld::new(3, ()));
+//! for queue in [0, 0, 0, 2] {
+//!     lines.push(queue, Packet::new(queue as u64, 1000));
+//!     turns.activate(queue, 1500);
+//! }
+//! let mut next = || turns.next(|_| 1500, |queue, _| lines.pop(queue)).map(|pkt| pkt.flow);
+//! assert_eq!([next(), next(), next(), next(), next()], [Some(0), Some(0), Some(2), Some(0), None]);
+//! ```
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::packet::Packet;
+use crate::parts::ring::Ring;
+
+/// The turns of queues, and a state `T` for each.
+#[derive(Clone, Debug)]
+pub struct NewAndOld<T> {
+    queues: Vec<Queue<T>>,
+    /// Queues that became active and have not used up their first quantum; their order is their
+    /// turn.
+    new: Ring<u32>,
+    /// The other active queues.
+    old: Ring<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Queue<T> {
+    state: T,
+    /// What it may still send in its turn, in bytes; a last packet may overdraw it.
+    credit: i64,
+    /// Whether it stands in one of the lists. It may stand there empty.
+    active: bool,
+}
+
+impl<T: Clone> NewAndOld<T> {
+    /// The queues 0 .. `count`, none active, each with `state`.
+    pub fn new(count: usize, state: T) -> NewAndOld<T> {
+        NewAndOld {
+            queues: vec![Queue { state, credit: 0, active: false }; count],
+            new: Ring::with_capacity(count),
+            old: Ring::with_capacity(count),
+        }
+    }
+}
+
+impl<T> NewAndOld<T> {
+    /// What `count` queues take, in bytes.
+    pub const fn bytes(count: u64) -> u64 {
+        count * (core::mem::size_of::<Queue<T>>() + 2 * core::mem::size_of::<u32>()) as u64
+    }
+
+    /// How many stand on the list of new queues, and on that of old ones.
+    pub fn listed(&self) -> (usize, usize) {
+        (self.new.len(), self.old.len())
+    }
+
+    /// Whether `queue` stands on a list.
+    #[inline]
+    pub fn is_active(&self, queue: usize) -> bool {
+        self.queues[queue].active
+    }
+
+    /// The state of `queue`.
+    #[inline]
+    pub fn state(&self, queue: usize) -> &T {
+        &self.queues[queue].state
+    }
+
+    /// The same, to change.
+    #[inline]
+    pub fn state_mut(&mut self, queue: usize) -> &mut T {
+        &mut self.queues[queue].state
+    }
+
+    /// Puts an inactive queue on the list of new ones, with `quantum` bytes to send (§4.1).
+    #[inline]
+    pub fn activate(&mut self, queue: usize, quantum: i64) {
+        let it = &mut self.queues[queue];
+        if !it.active {
+            (it.active, it.credit) = (true, quantum);
+            self.new.push(queue as u32);
+        }
+    }
+
+    /// The packet to send (§4.2): `send` takes it from the queue whose turn it is, or finds that
+    /// this has none. `quantum` is what a queue may send in a turn.
+    #[inline]
+    pub fn next(
+        &mut self,
+        quantum: impl Fn(usize) -> i64,
+        mut send: impl FnMut(usize, &mut T) -> Option<Packet>,
+    ) -> Option<Packet> {
+        loop {
+            let first = self.new.head().copied();
+            let queue = first.or_else(|| self.old.head().copied())?;
+            let it = &mut self.queues[queue as usize];
+            let used_up = it.credit <= 0;
+            if used_up {
+                it.credit += quantum(queue as usize);
+            } else if let Some(pkt) = send(queue as usize, &mut it.state) {
+                it.credit -= pkt.len as i64;
+                return Some(pkt);
+            }
+            // A queue that leaves the new list, spent or empty, has to stand in the old one for a
+            // round: else one that is refilled whenever it is empty would always come first.
+            if first.is_some() {
+                self.new.pop();
+                self.old.push(queue);
+            } else {
+                self.old.pop();
+                if used_up {
+                    self.old.push(queue)
+                } else {
+                    self.queues[queue as usize].active = false
+                }
+            }
+        }
+    }
+}
