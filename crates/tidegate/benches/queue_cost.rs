@@ -173,6 +173,14 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::All,
     },
     Subject {
+        // As CoDel above; BLUE stays at 0.
+        name: "cobalt",
+        settings: &[("target", "100 us"), ("interval", "10 us")],
+        path: "finds room: the surplus is shed at the head, by CoDel",
+        took: |c| c.offered - c.dropped(DropReason::Overlimit) - c.dropped(DropReason::Early),
+        mixes: Mixes::All,
+    },
+    Subject {
         // Two packets per flow: the dearest case, as a batch is one packet.
         name: "fq_codel",
         settings: &[],

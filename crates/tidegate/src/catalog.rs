@@ -154,6 +154,7 @@ catalog! {
     red_pd => RedPd,
     csfq => Csfq,
     codel => Codel,
+    cobalt => Cobalt,
     fq_codel => FqCodel,
     pie => Pie,
     wfq => Wfq,

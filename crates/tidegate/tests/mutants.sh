@@ -17,6 +17,7 @@ tests_of() {
         parts/bins) echo sfb ;;
         parts/capture_list | parts/jackknife) echo care ;;
         parts/class_lines | parts/fair_clock | parts/spread) echo wfq ewfq ;;
+        parts/cobalt_law) echo cobalt ;;
         parts/codel_law) echo codel fq_codel ;;
         parts/drop_history | parts/pre_filter) echo red_pd ;;
         parts/ewma) echo red fred bare ;;
@@ -37,8 +38,8 @@ tests_of() {
 
 files=("$@")
 if [ ${#files[@]} = 0 ]; then
-    files=(queues/{purge,black,rem,care,bare,fred,sred,red_pd,csfq,ewfq,wfq,afd,choke,codel,drr,sfq,sfq_red,sfred,fq_codel,pie}
-        parts/{band,bins,capture_list,class_lines,codel_law,drop_history,ewma,fair_clock,fair_control,flow_table,heaviest}
+    files=(queues/{purge,black,rem,care,bare,fred,sred,red_pd,csfq,ewfq,wfq,afd,choke,cobalt,codel,drr,sfq,sfq_red,sfred,fq_codel,pie}
+        parts/{band,bins,capture_list,class_lines,cobalt_law,codel_law,drop_history,ewma,fair_clock,fair_control,flow_table,heaviest}
         parts/{hit_cache,jackknife,lines,longest,matches,mincount,pre_filter,price,rate,round_robin,sample_hold,shadow}
         parts/{spread,turns,zombies})
 fi

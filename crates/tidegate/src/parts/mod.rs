@@ -3,6 +3,7 @@ pub mod band;
 pub mod bins;
 pub mod capture_list;
 pub mod class_lines;
+pub mod cobalt_law;
 pub mod codel_law;
 pub mod drop_history;
 pub mod every;

@@ -8,6 +8,7 @@ pub mod black;
 pub mod blue;
 pub mod care;
 pub mod choke;
+pub mod cobalt;
 pub mod codel;
 pub mod csfq;
 pub mod drr;

@@ -29,6 +29,7 @@ pub mod black;
 pub mod blue;
 pub mod care;
 pub mod choke;
+pub mod cobalt;
 pub mod codel;
 pub mod csfq;
 pub mod drr;
@@ -84,6 +85,7 @@ pub fn run(case: &Case, tape: &mut Tape) {
             "blue" => with::<blue::Twinned>(case, tape),
             "care" => with::<care::Twinned>(case, tape),
             "choke" => with::<choke::Twinned>(case, tape),
+            "cobalt" => with::<cobalt::Twinned>(case, tape),
             "codel" => with::<codel::Twinned>(case, tape),
             "csfq" => with::<csfq::Twinned>(case, tape),
             // `Checked` is its twin: everything that finds room is sent, in order.
