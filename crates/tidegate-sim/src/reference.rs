@@ -3,6 +3,7 @@
 //! of a transmission is an event in one heap. It shares only the ends of flows and the meters.
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::iter::repeat_n;
 
 use tidegate::{Backlog, ConfigError, DropReason, MarkReason, Packet, Qdisc, Seed, Sink, Time};
 
@@ -208,10 +209,8 @@ impl<Q: Qdisc> Reference<Q> {
         if let Answer::Train(first, then) = answer {
             let [firsts, thens] = self.ends.repeats(flow).map(|times| times as usize);
             (1..firsts + thens).for_each(|_| self.meters.answered(now));
-            return [vec![first; firsts], vec![then; thens]]
-                .concat()
-                .into_iter()
-                .for_each(|ack| self.answer(now, flow, Answer::Now(ack)));
+            let acks = repeat_n(first, firsts).chain(repeat_n(then, thens));
+            return acks.for_each(|ack| self.answer(now, flow, Answer::Now(ack)));
         }
         let (acks, due) = match answer {
             Answer::Now(ack) => ([Some(ack), None], NEVER),

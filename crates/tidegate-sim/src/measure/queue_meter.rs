@@ -293,7 +293,7 @@ impl Carried {
         let trace = matches!(self.capacity, Capacity::Trace(_));
         if trace && done >= begin && done < end || !trace && at >= begin && done <= end {
             self.bytes += len as u64;
-        } else if !trace {
+        } else if !trace && done > begin && at < end {
             let [from, to] = [at.max(begin), done.min(end)].map(Time::from_nanos);
             self.edges += self.capacity.bits_between(from, to);
         }

@@ -92,7 +92,7 @@ impl Channel {
         let lost = self.loses();
         // Drawn for those that are lost, too: how one is lost changes no other's delay.
         let extra = self.delays();
-        let mut arrives = done + wire.delay + extra;
+        let mut arrives = done.saturating_add(wire.delay).saturating_add(extra);
         if lost {
             return Sent { done, arrives: None };
         }

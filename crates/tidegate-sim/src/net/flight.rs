@@ -163,14 +163,12 @@ impl Waiting {
     pub fn lose(&mut self, packet: &Packet) -> Flight {
         self.free.push_front(packet.slot);
         let flight = self.with_mark(packet);
-        if flight.body.flags() & flag::BLOCKS != 0 {
-            self.reports.take(flight.body.seq());
-        }
+        self.forget(&flight);
         flight
     }
 
     /// What `flight`, which has left its queue and is lost, carried is needed no more.
-    #[cold]
+    #[inline]
     pub fn forget(&mut self, flight: &Flight) {
         if flight.body.flags() & flag::BLOCKS != 0 {
             self.reports.take(flight.body.seq());

@@ -115,18 +115,20 @@ impl Cursor {
     /// Sends `len` bytes from `start` on, no earlier than what was sent before. Returns when the
     /// last of them leaves.
     pub fn send(&mut self, start: Time, len: u32) -> Time {
-        let mut work = self.rest + Bytes::new(len as u64).bits() * NANOS as u64;
+        let bits = u128::from(Bytes::new(len as u64).bits());
+        let mut work = u128::from(self.rest) + bits * NANOS;
         let mut now = start.as_nanos();
         loop {
             let rate = self.steps.pieces[self.at].1.as_bps();
             let end = self.steps.pieces.get(self.at + 1).map_or(u64::MAX, |next| next.0.as_nanos());
             let room = rate as u128 * end.saturating_sub(now) as u128;
-            if rate > 0 && (work as u128 <= room || end == u64::MAX) {
-                self.rest = work % rate;
-                return Time::from_nanos(now.saturating_add(work / rate));
+            if rate > 0 && (work <= room || end == u64::MAX) {
+                let rate = u128::from(rate);
+                self.rest = (work % rate) as u64;
+                let took = u64::try_from(work / rate).unwrap_or(u64::MAX);
+                return Time::from_nanos(now.saturating_add(took));
             }
-            // Less than `work`, so it fits.
-            work -= room as u64;
+            work -= room;
             (now, self.at) = (now.max(end), self.at + 1);
         }
     }
