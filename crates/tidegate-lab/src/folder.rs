@@ -1,6 +1,7 @@
 //! A folder of a description and the scenarios that it names, as a paper's or a suite's: its files,
 //! and what the description's tables are made of while it is read.
 use std::borrow::Cow;
+use std::path::Path;
 
 use crate::nearest::did_you_mean;
 use crate::problem::{Place, Problem};
@@ -59,7 +60,7 @@ impl Description<'_, '_, '_> {
                 }
             }
         }
-        let file = format!("{}/{name}", self.folder.name);
+        let file = Path::new(self.reader.doc.file).with_file_name(name).display().to_string();
         match Scenario::parse(text.as_bytes(), &file, &parsed) {
             Ok(mut scenario) => {
                 scenario.run.seeds = seeds;
@@ -78,7 +79,10 @@ impl Description<'_, '_, '_> {
                         }
                         _ => problem.clone(),
                     };
-                    self.reader.problems.push(own);
+                    // Every cell of a `vary` meets it.
+                    if !self.reader.problems.contains(&own) {
+                        self.reader.problems.push(own);
+                    }
                 }
                 None
             }

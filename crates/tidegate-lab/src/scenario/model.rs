@@ -6,7 +6,7 @@ use tidegate_packet::FlowKey;
 
 use super::classes::Classes;
 use super::drawn::{Drawn, Start};
-use super::medium::{Capacity, Medium, Ways};
+use super::medium::{Capacity, Ways};
 use super::periods::Periods;
 use super::sources::Source;
 use crate::problem::{Place, Problem, Problems};
@@ -230,18 +230,10 @@ impl Scenario {
                 text += &format!("{:x} ", arrivals.fingerprint);
             }
         }
-        let ways: Vec<&Ways> = match &self.network {
-            Network::Dumbbell(_, ways) => vec![&**ways],
-            Network::Graph(graph) => graph.links.iter().map(|link| &link.ways).collect(),
-        };
-        let mut note = |medium: &Medium| {
-            if let Capacity::Trace(_, trace) = &medium.capacity {
+        for of in self.media() {
+            if let Capacity::Trace(_, trace) = &of.medium.capacity {
                 text += &format!("{trace:?} ");
             }
-        };
-        for ways in ways {
-            note(&ways.medium);
-            ways.back.iter().for_each(|back| note(&back.medium));
         }
         text
     }

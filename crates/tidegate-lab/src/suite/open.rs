@@ -7,6 +7,7 @@ use tidegate::catalog::QUEUES;
 use crate::folder::Folder;
 use crate::nearest::did_you_mean;
 use crate::problem::{Place, Problem, Problems};
+use crate::reader::File;
 use crate::shipped::SUITES;
 use crate::spec::QueueSpec;
 
@@ -65,17 +66,23 @@ fn read(file: &Path) -> Result<Folder<'static>, Problems> {
     };
     let whole = beside.canonicalize().unwrap_or_else(|_| beside.clone());
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let text = |path: &Path| fs::read_to_string(path).map_err(|error| wrong(path, &error));
+    let text = |path: &Path| -> Result<String, Problems> {
+        let bytes = FILE.bytes(path)?;
+        Ok(FILE.text(&bytes, &path.display().to_string())?.into())
+    };
     let mut files = vec![(DESCRIPTION.into(), text(file)?.into())];
     let entries = fs::read_dir(&beside).map_err(|error| wrong(&beside, &error))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "toml") && path.is_file());
     paths.sort();
     for path in paths.iter().filter(|path| name(path) != DESCRIPTION && *path != file) {
         files.push((name(path).into(), text(path)?.into()));
     }
     Ok(Folder { name: name(&whole).into(), files })
 }
+
+/// The file of a suite, or of a scenario beside it.
+const FILE: File = File { kind: "a suite or a scenario of it", least: "a key" };
 
 fn wrong(path: &Path, error: &std::io::Error) -> Problems {
     problem(path.display().to_string(), format!("cannot be read: {error}"))

@@ -97,7 +97,7 @@ impl Description<'_, '_, '_> {
         };
         for table in self.tables(&table, "test") {
             let test = self.test(&table);
-            if suite.tests.iter().any(|known| known.id == test.id) {
+            if suite.tests.iter().any(|known| known.id.eq_ignore_ascii_case(&test.id)) {
                 self.reader.refuse_key(&table, "id", "another test is called that too");
             }
             suite.tests.push(test);

@@ -83,8 +83,7 @@ impl Scores {
             let cell = &suite.cells[at];
             let reading = Reading::new(cell, cell.scenario(results.length));
             for queue in 0..results.queues.len() {
-                let rows = &results.rows[index * results.queues.len() + queue];
-                cells.push(reading.cell(suite, (at, queue), rows));
+                cells.push(reading.cell(suite, (at, queue), results.rows(index, queue)));
             }
         }
         let mut queues: Vec<OfQueue> = (0..results.queues.len())
