@@ -116,7 +116,7 @@ pub(crate) unsafe fn call<T: Held>(held: *mut T, does: impl FnOnce(&mut T) -> St
 /// Reads what is behind `held`; `none` of nothing, of what panicked, and where reading panics.
 ///
 /// # Safety
-/// As for [`call`], but others may read it meanwhile.
+/// As for [`call`].
 #[inline]
 pub(crate) unsafe fn look<T: Held, R>(held: *const T, none: R, does: impl FnOnce(&T) -> R) -> R {
     // SAFETY: the caller's promise is that of `as_ref`.

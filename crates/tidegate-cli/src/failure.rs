@@ -1,6 +1,10 @@
 //! How the command ends when it does not end well.
 use std::panic::PanicHookInfo;
+use std::path::Path;
 use std::process::ExitCode;
+
+use tidegate_lab::RunError;
+use tidegate_lab::study::RunsError;
 
 use crate::note::note;
 
@@ -40,6 +44,20 @@ impl Failure {
     /// Something that failed because of `error`.
     pub fn runtime(error: impl ToString) -> Failure {
         Failure::Runtime(error.to_string())
+    }
+
+    /// Why many runs have no result; what was done is kept in `out`, if there is such a directory.
+    pub fn of_runs(error: RunsError, out: Option<&Path>) -> Failure {
+        match (error, out) {
+            (RunsError::Run(RunError::Cancelled), None) => Failure::Interrupted,
+            (RunsError::Run(RunError::Cancelled), Some(dir)) => Failure::Stopped(format!(
+                "interrupted; what was done lies in {}, and the same command goes on from there",
+                dir.display()
+            )),
+            (RunsError::Run(error), _) => Failure::input(error),
+            (RunsError::Store(error), _) if error.refused => Failure::input(error),
+            (RunsError::Store(error), _) => Failure::runtime(error),
+        }
     }
 
     /// What there is to say of it beside others.

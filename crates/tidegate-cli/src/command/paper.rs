@@ -7,9 +7,8 @@ mod told;
 
 use std::path::PathBuf;
 
-use tidegate_lab::RunError;
 use tidegate_lab::nearest::did_you_mean;
-use tidegate_lab::paper::{self, Asked, Length, Paper, PaperError, Results};
+use tidegate_lab::paper::{self, Asked, Length, Paper, Results};
 
 use crate::experiment::whole;
 use crate::failure::Failure;
@@ -80,16 +79,7 @@ impl How {
         if let Some(dir) = out {
             paper::prepare(dir).map_err(Failure::input)?;
         }
-        paper::run(asked, out, &Onlooker::new()).map_err(|error| match (error, out) {
-            (PaperError::Run(RunError::Cancelled), None) => Failure::Interrupted,
-            (PaperError::Run(RunError::Cancelled), Some(dir)) => Failure::Stopped(format!(
-                "interrupted; what was done lies in {}, and the same command goes on from there",
-                dir.display()
-            )),
-            (PaperError::Run(error), _) => Failure::input(error),
-            (PaperError::Store(error), _) if error.refused => Failure::input(error),
-            (PaperError::Store(error), _) => Failure::runtime(error),
-        })
+        paper::run(asked, out, &Onlooker::new()).map_err(|error| Failure::of_runs(error, out))
     }
 }
 

@@ -4,9 +4,8 @@ mod told;
 
 use std::path::PathBuf;
 
-use tidegate_lab::study::RunsError;
 use tidegate_lab::suite::{self, Asked, Length, Results, Scores, Suite};
-use tidegate_lab::{QueueSpec, RunError};
+use tidegate_lab::QueueSpec;
 
 use crate::experiment::{arguments, begin, whole};
 use crate::failure::Failure;
@@ -119,15 +118,6 @@ impl Args {
         if let Some(dir) = out {
             suite::prepare(dir, asked.suite).map_err(Failure::input)?;
         }
-        suite::run(asked, out, &Onlooker::new()).map_err(|error| match (error, out) {
-            (RunsError::Run(RunError::Cancelled), None) => Failure::Interrupted,
-            (RunsError::Run(RunError::Cancelled), Some(dir)) => Failure::Stopped(format!(
-                "interrupted; what was done lies in {}, and the same command goes on from there",
-                dir.display()
-            )),
-            (RunsError::Run(error), _) => Failure::input(error),
-            (RunsError::Store(error), _) if error.refused => Failure::input(error),
-            (RunsError::Store(error), _) => Failure::runtime(error),
-        })
+        suite::run(asked, out, &Onlooker::new()).map_err(|error| Failure::of_runs(error, out))
     }
 }

@@ -134,6 +134,9 @@ fn measure<'s>(real: &[Real<'s>], queues: &[QueueSpec]) -> Result<Vec<Row<'s>>, 
 
 impl<'s> Real<'s> {
     fn of(test: &'s str, cell: &'s Cell, program: &Path) -> Result<Real<'s>, Not> {
+        if cell.target.is_some() {
+            return Err(Not::Possible("the rig's queues are not aimed at a delay"));
+        }
         let groups = senders(&cell.full)?;
         let delay = Span::from_nanos(check(&cell.full, &[])?.mean_rtt.as_nanos() / 2);
         let twin = twin(&cell.full, delay)?;
