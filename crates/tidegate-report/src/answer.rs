@@ -2,7 +2,7 @@
 mod notes;
 
 use crate::interval::{self, Estimate};
-use crate::{Conduct, Document, Figure, Group, human};
+use crate::{Conduct, Document, Figure, Group, Pool, human};
 pub use notes::{
     GOODPUT, MEDIANS, REPLAY, STARVED, TOO_RARE, caveats, few_seeds, goodput_exceeds, packets,
     too_rare,
@@ -34,8 +34,14 @@ impl Verdict {
 }
 
 /// What a group [`received`](Group::received) over its fair share; `None` if either is unknown.
+/// Where what is fair differs between seeds, as behind a capacity that is drawn, it is the mean of
+/// their ratios.
 pub fn share(group: &Group) -> Option<Figure> {
-    group.received()?.over(group.fair_share_bps?.mean())
+    let fair = group.fair_share_bps?;
+    if fair.ci95().is_some_and(|half| half > 0.0) && group.share_by_seed.len() > 1 {
+        return Pool::Mean.figure(group.share_by_seed.iter().copied().map(Some));
+    }
+    group.received()?.over(fair.mean())
 }
 
 /// The worst user of a group and how many are starved, where there are several users and that is

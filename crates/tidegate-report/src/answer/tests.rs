@@ -19,6 +19,17 @@ fn document(label: &str, tcp: f64, flood: f64) -> Document {
     Document { label: label.into(), groups, ..Document::default() }
 }
 
+/// By hand: 0.5 and 0.9 of what was fair in each seed are 0.7, though what is fair differs tenfold.
+#[test]
+fn a_share_of_what_differs_is_taken_seed_by_seed() {
+    let mut users = group("users", 5.0, None);
+    users.fair_share_bps = Figure::new(5.5e6, Some(4.5e6));
+    users.share_by_seed = vec![0.5, 0.9];
+    assert!((share(&users).unwrap().mean() - 0.7).abs() < 1e-12);
+    users.fair_share_bps = Figure::new(5e6, Some(0.0));
+    assert_eq!(share(&users).unwrap().mean(), 1.0);
+}
+
 #[test]
 fn the_best_queue_comes_first() {
     let (tail, sfb) = (document("drop_tail", 0.03, 28.4), document("sfb", 0.97, 0.4));
