@@ -65,6 +65,24 @@ fn a_flood_beyond_its_access_link_is_named_and_the_run_agrees() {
     assert!((through / 100e6 - 1.0).abs() < 0.001, "{through}");
 }
 
+/// What a link does besides is said where it is not the default, and only there.
+#[test]
+fn what_a_link_does_besides_is_told() {
+    let with = |more: &str| {
+        scenario(&format!(
+            "[network]\nrate = \"10 Mbit/s\"\n{more}\n{}",
+            cbr("flood", "15 Mbit/s", "")
+        ))
+    };
+    assert!(check(&with(""), &[]).unwrap().besides.is_empty());
+    let text =
+        check(&with("loss = 0.05\nback = { limit = \"50 packets\", jitter = \"2 ms\" }"), &[])
+            .unwrap()
+            .to_string();
+    assert!(text.contains("  network.loss = 0.05\n"), "{text}");
+    assert!(text.contains("  network.back.jitter = 2 ms\n"), "{text}");
+}
+
 #[test]
 fn what_the_network_carries_gives_no_warning() {
     // To the bit, and by two hosts.

@@ -475,6 +475,20 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
         "must lie in 2 to 1000",
     ),
     (
+        "source = \"newreno\"\necn = \"on\"",
+        "source = \"newreno\"\nreceiver = \"hide_marks\"",
+        "group.tcp.receiver",
+        "hide_marks",
+        "set ecn = \"on\"",
+    ),
+    (
+        "source = \"newreno\"",
+        "source = \"newreno\"\nreceiver_acks = 5",
+        "group.tcp.receiver_acks",
+        "5",
+        "is for a receiver that divides",
+    ),
+    (
         "source = \"newreno\"",
         "source = \"newreno\"\nreceiver = \"repeat\"\ndelayed_ack = \"40 ms\"",
         "group.tcp.delayed_ack",

@@ -1,6 +1,7 @@
 //! What a reader of a scenario would work out by hand: products of rate and delay, shares, loads.
 mod text;
 
+use tidegate::config::Params;
 use tidegate::parts::spread::sharing;
 use tidegate::{Bytes, Link, Rate, Seed, Size, Span};
 use tidegate_report::Overload;
@@ -8,7 +9,7 @@ use tidegate_report::Overload;
 use crate::layout::{Flow, Load, Plan, base_round_trips, mean_round_trip};
 use crate::problem::Problems;
 use crate::replication::{BYTES_PER_FLOW_KEPT, stats, values};
-use crate::scenario::{Group, ManagedLink, Network, Scenario, Source};
+use crate::scenario::{Group, ManagedLink, Medium, Network, Scenario, Source};
 use crate::spec::QueueSpec;
 
 /// Simulator events for each packet and link it crosses: 0.22 to 0.45 in the shipped scenarios and
@@ -55,6 +56,9 @@ pub struct Check {
     pub skipped: Vec<String>,
     /// The managed links of a graph; empty for a dumbbell that has the one.
     pub links: Vec<LinkCheck>,
+    /// What links do besides carrying packets at their rate: each value that is not the default,
+    /// with its path in the scenario.
+    pub besides: Vec<(String, String)>,
     /// The queues on the watched link: the one that `run` takes, then those that `compare` takes.
     pub queues: Vec<QueueCheck>,
     /// Simulator events of one replication, estimated.
@@ -153,8 +157,7 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
     let mean_rtt = mean_round_trip(scenario, &plan, &rtts);
     let events = events(scenario, &plan, &shares);
     let replications = tried.len() as u64 * scenario.run.seeds as u64;
-    let at_once =
-        std::thread::available_parallelism().map_or(1, |n| n.get() as u64).min(replications);
+    let at_once = processors().min(replications);
     let flows = scenario.flows() as f64;
     let replication_s = events * SECONDS_PER_EVENT + flows * SECONDS_PER_FLOW;
     let state = rows.iter().map(|row| row.state_bytes).max().unwrap_or(0) as f64;
@@ -172,6 +175,7 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
         overloads: load.overloads,
         skipped: skipped(scenario),
         links: links(scenario),
+        besides: besides(scenario),
         queues: rows,
         events,
         replications,
@@ -193,6 +197,26 @@ pub fn skipped(scenario: &Scenario) -> Vec<String> {
         _ => None,
     };
     scenario.groups.iter().filter_map(skipped).collect()
+}
+
+/// How many replications this machine runs at once.
+fn processors() -> u64 {
+    std::thread::available_parallelism().map_or(1, |n| n.get() as u64)
+}
+
+/// What links do besides carrying packets, where it is not the default.
+fn besides(scenario: &Scenario) -> Vec<(String, String)> {
+    let usual = Medium::default();
+    let mut besides = vec![];
+    for of in scenario.media() {
+        for param in Medium::PARAMS {
+            let value = of.medium.get(param.name).unwrap_or_default();
+            if usual.get(param.name).as_ref() != Some(&value) {
+                besides.push((format!("{}.{}", scenario.path(&of), param.name), value));
+            }
+        }
+    }
+    besides
 }
 
 /// The managed links of a network that has more than a dumbbell's one, with the queues that stay

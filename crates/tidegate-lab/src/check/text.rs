@@ -8,6 +8,9 @@ use super::{Check, GroupCheck};
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_path(f)?;
+        for (path, value) in &self.besides {
+            writeln!(f, "  {path} = {value}")?;
+        }
         self.write_groups(f)?;
         self.write_warnings(f)?;
         self.write_links(f)?;

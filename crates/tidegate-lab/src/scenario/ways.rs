@@ -75,7 +75,7 @@ impl Scenario {
     }
 
     /// The path of the table in which `of` is described.
-    pub(super) fn path(&self, of: &OfLink<'_>) -> String {
+    pub(crate) fn path(&self, of: &OfLink<'_>) -> String {
         let back = if of.is_back { ".back" } else { "" };
         match &self.network {
             Network::Dumbbell(..) => format!("network{back}"),

@@ -1,12 +1,13 @@
 //! What the values of one group must be to each other, to its source and to the network.
 use tidegate::Span;
+use tidegate_sim::sources::tcp::EcnUse;
 
 use super::super::demand::When;
 use super::super::forge::Forge;
 use super::super::lowered::lowered;
 use super::super::model::*;
 use super::super::sources::Source;
-use super::super::tcp::Data;
+use super::super::tcp::{Data, Receiver, Tcp};
 use super::{Look, find, locate};
 
 /// The most connections of one host: what its ports tell apart.
@@ -146,6 +147,7 @@ impl OneGroup<'_, '_, '_> {
             self.refuse("active", "a tfrc flow has one period only; it cannot start again");
         }
         self.forge();
+        self.receiver();
         if let Source::Replay(_, arrivals) = &group.source
             && group.count as usize > arrivals.flows.len()
         {
@@ -153,6 +155,20 @@ impl OneGroup<'_, '_, '_> {
                 "count",
                 format!("is more than the capture's flows, {}", arrivals.flows.len()),
             );
+        }
+    }
+
+    /// A receiver that hides marks needs marks, and only one that multiplies acknowledgements needs
+    /// a number of them.
+    fn receiver(&mut self) {
+        let Some(tcp) = self.group.source.tcp() else { return };
+        if tcp.receiver == Receiver::HideMarks && tcp.ecn == EcnUse::Off {
+            self.refuse("receiver", "hides marks, which no packet here can bear: set ecn = \"on\"");
+        }
+        let plain = matches!(tcp.receiver, Receiver::Honest | Receiver::HideMarks);
+        if plain && tcp.receiver_acks != Tcp::default().receiver_acks {
+            let why = "is for a receiver that divides, repeats or anticipates acknowledgements";
+            self.refuse("receiver_acks", why);
         }
     }
 
