@@ -24,7 +24,8 @@ QUESTIONS = (
     ("TCP that takes more than its share, or whose receivers cheat", ("P10", "P13")),
     ("As many floods as hash places", ("P12",)),
     ("Far users and slow lines", ("P16",)),
-    ("Forged addresses, abuse of priority for new flows", ("P7", "P11")),
+    ("Forged addresses", ("P7",)),
+    ("Abuse of priority for new flows", ("P11",)),
     ("Nobody attacks", ("N",)),
 )
 # Without an attack: title, test and cell of the RFC's suite, figure, scale, digits, unit.
@@ -37,6 +38,7 @@ CALM = (
     ("calls lose", *MIX, "call_loss_ratio", 100, 1, " %"),
 )
 NAMED = 4  # queues that an answer names
+NEAR = 2  # cells below the best that are nearly as good
 LINE, CONNECTIONS = 20e6, 4  # Linux's closed loop: bit/s, users; and one flood
 CELL = "closed-20m"
 OURS = {"pfifo": "drop_tail"}
@@ -93,6 +95,16 @@ def waits(protection):
         if wait and wait["mean"] is not None and cell["test"] != "N":
             of.setdefault(cell["queue"], []).append(wait["mean"])
     return {queue: statistics.median(found) for queue, found in of.items()}
+
+
+def cheaper(queues):
+    """The queue that costs least per packet among those that pass nearly as much as the best."""
+    best = queues[0]
+    near = [queue for queue in queues if queue["passed"] >= best["passed"] - NEAR]
+    least = min(near, key=lambda queue: queue["ns"])
+    if least is best:
+        return []
+    return [f"{price(least)} passes {least['passed']} and costs least among those within {NEAR} of it."]
 
 
 def table(protection):
@@ -169,6 +181,7 @@ def page(protection, rfc):
         "the two [suites](suites.md). Every queue has its preset `auto`, fitted to its line.",
         "",
         f"**In short.** {price(best)} passes most cells of the [protection suite](suites.md#what-scores-mean): {best['passed']} of {best['of']}.",
+        *cheaper(protection["queues"]),
         "A cell is passed if the worst user is sure of half of a fair share, of nine tenths where nobody attacks.",
         "",
         "## What protects from what",
