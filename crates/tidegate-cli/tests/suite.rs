@@ -92,7 +92,31 @@ fn what_is_wrong_is_refused() {
     home.write("broken.toml", SUITE.replace("version = 1", "version = \"one\""));
     refused(&["broken.toml"], &["broken.toml:3:12: version = one: must be a whole number"]);
     home.write("none.toml", SUITE.replace("quick = [\"3 Mbit/s\"]", ""));
-    refused(&["none.toml", "--quick"], &["leave out --quick"]);
+    refused(&["none.toml", "--quick"], &["has a cell in a quick run"]);
+    let wrong = |name: &str, from: &str, to: &str, words: &[&str]| {
+        assert!(SUITE.contains(from), "{from}");
+        home.write(name, SUITE.replace(from, to));
+        refused(&[name], words);
+    };
+    let list = "name = \"a flood of {rate}\"";
+    wrong(
+        "list.toml",
+        list,
+        "name = \"a flood of {rat}\"",
+        &["list.toml:16:9:", "`{rat}` is no list in `vary`; did you mean `rate`?"],
+    );
+    let of = "bound = 0.5\nfigures = [\"floo goodput_bps\"]";
+    wrong("role.toml", "bound = 0.5", of, &["no cell has a group `floo`", "`flood`?"]);
+    let quick = "set = [\"run.duration=2\"]";
+    wrong("quick.toml", "set = [\"run.duration=2 s\"]", quick, &["quick.toml:8:7:"]);
+    let target = "users = [\"tcp\"]\ntarget = \"2 min\"";
+    wrong("far.toml", "users = [\"tcp\"]", target, &["above 0 and at most 60 s"]);
+    home.write(
+        "own.toml",
+        SUITE.replace("bound = 0.5", "").replace("quick = [", "bound = 0.5\nquick = ["),
+    );
+    refused(&["own.toml"], &["the suite has no `bound`"]);
+    wrong("frozen.toml", "version = 1", "version = 1\nfrozen = true", &["cells.jsonl"]);
     refused(&["protection", "--gate", "--tests", "P7"], &["--gate", "forge no addresses"]);
     refused(&["protection", "--gate", "--quick"], &["--quick"]);
     std::fs::create_dir(home.path("there")).unwrap();
@@ -123,4 +147,33 @@ fn without_a_name_suites_are_listed() {
     let list = home.run(&["suite", "--json"]).json();
     let protection = list.as_array().unwrap().iter().find(|suite| suite["name"] == "protection");
     assert!(protection.unwrap()["tests"].as_array().unwrap().len() >= 16);
+}
+
+#[test]
+fn a_frozen_suite_keeps_its_cells() {
+    let home = home();
+    let cells = home.run(&["suite", "suite.toml", "--cells"]);
+    assert_eq!((cells.code, cells.out.lines().count()), (0, 2), "{cells:?}");
+    home.write("cells.jsonl", &cells.out);
+    let frozen = SUITE.replace("version = 1", "version = 1\nfrozen = true");
+    home.write("suite.toml", &frozen);
+    let arguments = ["suite", "suite.toml", "--quick", "--queue", "red"];
+    let ran = home.run(&arguments);
+    assert!(ran.code == 0 && ran.out.contains("/1: 1 of 2 cells"), "{ran:?}");
+    home.write("suite.toml", frozen.replace("rate = [\"1 Mbit/s\"", "rate = [\"2 Mbit/s\""));
+    home.run(&arguments)
+        .refused(2, &["cell `a flood of 2 Mbit/s` of A is not that of cells.jsonl"]);
+}
+
+/// What one suite stored is not another's to replace.
+#[test]
+fn a_directory_is_one_suites() {
+    let home = home();
+    let run =
+        |suite: &str| home.run(&["suite", suite, "--quick", "--queue", "red", "--out", "out"]);
+    assert_eq!(run("suite.toml").code, 0);
+    std::fs::create_dir(home.path("other")).unwrap();
+    home.write("other/suite.toml", SUITE);
+    home.write("other/small.toml", home.read("small.toml"));
+    run("other/suite.toml").refused(2, &["other things in it"]);
 }

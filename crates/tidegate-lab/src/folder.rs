@@ -31,12 +31,12 @@ pub(crate) struct Description<'r, 'd, 'f> {
 }
 
 impl Description<'_, '_, '_> {
-    /// The scenario `name` of the folder with `sets` in it, and so many seeds.
+    /// The scenario `name` of the folder with what `lists` set in it, and so many seeds.
     pub fn scenario(
         &mut self,
         table: &Table<'_>,
         name: &str,
-        sets: &[String],
+        lists: &[Sets<'_>],
         seeds: u32,
     ) -> Option<Scenario> {
         let Some(text) = self.folder.file(name) else {
@@ -51,11 +51,11 @@ impl Description<'_, '_, '_> {
             return None;
         };
         let mut parsed = vec![];
-        for set in sets {
+        for (list, set) in lists.iter().flat_map(|list| list.sets.iter().map(move |s| (list, s))) {
             match set.parse::<Set>() {
                 Ok(set) => parsed.push(set),
                 Err(error) => {
-                    self.reader.refuse_key(table, "set", format!("`{set}` {}", error.why));
+                    self.reader.refuse_key(list.table, list.key, format!("`{set}` {}", error.why));
                     return None;
                 }
             }
@@ -71,7 +71,11 @@ impl Description<'_, '_, '_> {
                     // What is set stands in the description.
                     let own = match &problem.place {
                         Place::Set(set) => {
-                            let at = table.get("set").map_or(table.origin, |node| node.origin);
+                            // What is set later holds.
+                            let of = |list: &&Sets<'_>| list.sets.contains(set);
+                            let Sets { table, key, .. } =
+                                lists.iter().rev().find(of).unwrap_or(&lists[0]);
+                            let at = table.get(key).map_or(table.origin, |node| node.origin);
                             let Problem { field, value, why, .. } = problem;
                             let path = set.split('=').next().unwrap_or_default();
                             let field = if field.is_empty() { path } else { field };
@@ -176,6 +180,14 @@ impl Description<'_, '_, '_> {
     }
 }
 
+/// What is set in a scenario, and the key of the description that says so.
+#[derive(Clone, Copy)]
+pub(crate) struct Sets<'s> {
+    pub table: &'s Table<'s>,
+    pub key: &'s str,
+    pub sets: &'s [String],
+}
+
 /// Lists of one length, each with its name.
 pub(crate) type Vary = [(String, Vec<String>)];
 
@@ -184,4 +196,27 @@ pub(crate) fn filled(text: &str, vary: &Vary, index: usize) -> String {
     vary.iter().fold(text.into(), |text: String, (name, values)| {
         text.replace(&format!("{{{name}}}"), &values[index])
     })
+}
+
+/// The first `{NAME}` in `text` for which there is no list.
+pub(crate) fn stray<'t>(text: &'t str, vary: &Vary) -> Option<&'t str> {
+    let mut parts = text.split('{').skip(1).filter_map(|part| Some(part.split_once('}')?.0));
+    let named = |name: &&str| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    parts.find(|name| named(name) && !vary.iter().any(|(known, _)| known == name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_list_is_found() {
+        let vary = [("n".to_string(), vec!["1".to_string()])];
+        assert_eq!(stray("{n} of {m}", &vary), Some("m"));
+        for text in ["{n}", "x={ a = 1 }", "{}", "{n"] {
+            assert_eq!(stray(text, &vary), None, "{text}");
+        }
+    }
 }

@@ -8,6 +8,7 @@
 //! assert_eq!((opened.scenario.name.as_str(), opened.scenario.run.seeds), ("flood", 2));
 //! let error = shipped::open("flod", &[]).unwrap_err();
 //! assert!(error.to_string().ends_with("did you mean `flood`?"));
+//! assert!(shipped::open("protection/flood.toml", &[]).is_ok());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 use std::path::Path;
@@ -46,7 +47,7 @@ pub fn names() -> Vec<&'static str> {
 }
 
 /// The scenario that `argument` means, with `sets` applied: the file of that path if there is one,
-/// else the shipped scenario of that name.
+/// else the shipped scenario of that name, or that of a shipped suite (`protection/flood.toml`).
 ///
 /// # Errors
 /// Neither is there, or what is there is wrong.
@@ -59,7 +60,18 @@ pub fn open(argument: &str, sets: &[Set]) -> Result<Opened, Problems> {
     if let Some(text) = find(argument) {
         return read(argument, text, sets).map(|scenario| Opened { scenario, shipped: true });
     }
+    if let Some(text) = in_a_suite(path) {
+        let scenario = Scenario::parse(text.as_bytes(), argument, sets)?;
+        return Ok(Opened { scenario, shipped: true });
+    }
     if path.exists() { file() } else { Err(missing(argument)) }
+}
+
+/// The text of a shipped suite's scenario, as `protection/flood.toml`.
+fn in_a_suite(path: &Path) -> Option<&'static str> {
+    let (_, files) = SUITES.iter().find(|(name, _)| path.parent() == Some(Path::new(name)))?;
+    let of = |(file, _): &&(&str, &str)| path.file_name() == Some(file.as_ref());
+    files.iter().find(of).map(|(_, text)| *text)
 }
 
 /// Reads a shipped scenario.

@@ -110,7 +110,7 @@ pub fn run_suite(
     })?;
     heard.tell(py, progress.as_ref())?;
     let scores = Scores::of(&suite, &results);
-    let command = tidegate_lab::command::line(options.command.iter().cloned());
+    let command = tidegate_lab::command::shown(&options.command);
     if let Some(dir) = out {
         let how = begun.how(options.command, vec![]);
         py.detach(|| lab::publish(&suite, &results, &scores, (dir, false), how))

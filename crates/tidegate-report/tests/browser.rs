@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use sample::{SHAPES, replayed, series, simulated};
 use tidegate_report::html::{LIBRARY, ReportInput, Run, library, render, render_beside};
-use tidegate_report::suite::{self, Row, Suite};
+use tidegate_report::suite::{self, Row, Suite, Sure};
 use tidegate_report::{Document, Figure, Series};
 
 /// One browser at a time: each takes a core and some 200 MB.
@@ -290,12 +290,11 @@ fn the_watch_sees_errors_and_fetches() {
 fn suite() -> Suite {
     let figures = ["worst", "starved", "share", "light wait", "utilization"];
     let row = |at: usize| Row {
-        sure: Some(at as f64 / 25.0),
+        sure: Some(Sure { sure: at as f64 / 25.0, passed: at > 12 }),
         figures: figures.iter().map(|_| Figure::new(at as f64 / 7.0, Some(0.12))).collect(),
     };
     let cell = |at: usize| suite::Cell {
         name: format!("{at} floods of together twice the line"),
-        bound: Some(0.5),
         command: "tidegate compare suites/protection/flood.toml".into(),
         rows: (0..26).map(row).collect(),
         pictures: vec![],
@@ -311,7 +310,9 @@ fn suite() -> Suite {
         label: format!("queue_{at}"),
         passed: 80 - at,
         of: 80,
-        tests: (0..17).map(|test| Some(test as f64 / 16.0)).collect(),
+        tests: (0..17)
+            .map(|test| Some(Sure { sure: test as f64 / 16.0, passed: test > 8 }))
+            .collect(),
         state_bytes: Some(1234),
         ns: Some(12.3),
     };

@@ -4,8 +4,8 @@ mod told;
 
 use std::path::PathBuf;
 
-use tidegate_lab::suite::{self, Asked, Length, Results, Scores, Suite};
 use tidegate_lab::QueueSpec;
+use tidegate_lab::suite::{self, Asked, Length, Results, Scores, Suite};
 
 use crate::experiment::{arguments, begin, whole};
 use crate::failure::Failure;
@@ -31,25 +31,26 @@ pub struct Args {
     suite: Option<String>,
     /// A queue, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named; give it
     /// several times. Without it, every queue of the catalog
-    #[arg(long = "queue", value_name = "Q")]
+    #[arg(long = "queue", value_name = "Q", requires = "suite")]
     queues: Vec<QueueSpec>,
     /// Only these tests, as in P1,P3
-    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    #[arg(long, value_name = "IDS", value_delimiter = ',', requires = "suite")]
     tests: Vec<String>,
     /// Few and short replications of a part of the cells
-    #[arg(long)]
+    #[arg(long, requires = "suite")]
     quick: bool,
     /// Number of replications, 2 to 10000; without it, the suite's own
     #[arg(
         long,
         value_name = "N",
+        requires = "suite",
         value_parser = whole::<u32>(2, 10_000),
         allow_negative_numbers = true
     )]
     seeds: Option<u32>,
     /// Store results in this directory and go on from what is there; the page, the scores and the
     /// tables are written there, too
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", requires = "suite")]
     out: Option<PathBuf>,
     /// Write the tables as CSV, too
     #[arg(long, requires = "out")]
@@ -57,8 +58,16 @@ pub struct Args {
     /// Send real packets: this kernel's TCP through `tidegate gate` in namespaces, for the cells
     /// that can be, beside the simulator's figures. Needs root and iperf3, and takes 20 s for each
     /// queue in each cell
-    #[arg(long, conflicts_with_all = ["quick", "out", "seeds"])]
+    #[arg(long, requires = "suite", conflicts_with_all = ["quick", "out", "seeds"])]
     gate: bool,
+    /// Print the suite's cells as data that another simulator can read, JSON with a cell in each
+    /// line. Nothing is run
+    #[arg(
+        long,
+        requires = "suite",
+        conflicts_with_all = ["queues", "tests", "quick", "seeds", "out", "gate", "json"]
+    )]
+    cells: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -80,6 +89,9 @@ impl Args {
             };
         };
         let suite = suite::open(name).map_err(Failure::input)?;
+        if self.cells {
+            return output::print(&suite::frozen(&suite));
+        }
         let asked = self.asked(&suite)?;
         if self.gate {
             return gate::execute(&asked, self.json);
@@ -105,12 +117,7 @@ impl Args {
             if self.queues.is_empty() { suite::every_queue() } else { self.queues.clone() };
         let tests = suite.tests(&self.tests).map_err(Failure::input)?;
         let length = if self.quick { Length::Quick } else { Length::Full };
-        let asked = Asked { suite, tests, queues, length, seeds: self.seeds };
-        if asked.cells().is_empty() {
-            let why = "none of these tests has a cell in a quick run; leave out --quick";
-            return Err(Failure::input(why));
-        }
-        Ok(asked)
+        Ok(Asked { suite, tests, queues, length, seeds: self.seeds })
     }
 
     fn run(&self, asked: &Asked<'_>) -> Result<Results, Failure> {

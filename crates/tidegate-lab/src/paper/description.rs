@@ -1,5 +1,5 @@
 //! What is a paper's alone while its folder is read.
-use crate::folder::Description;
+use crate::folder::{Description, Sets};
 use crate::nearest::did_you_mean;
 use crate::reader::Table;
 
@@ -16,12 +16,14 @@ impl Description<'_, '_, '_> {
         shorter: &[String],
         seeds: u32,
     ) -> Option<Run> {
-        let full = self.scenario(table, file, set, seeds)?;
+        let sets = Sets { table, key: "set", sets: set };
+        let full = self.scenario(table, file, &[sets], seeds)?;
         if full.compare.is_empty() {
             self.reader.refuse_key(table, "scenario", "the scenario lists no queues to compare");
             return None;
         }
-        let quick = self.scenario(table, file, &[set, shorter].concat(), seeds)?;
+        let quick = Sets { table, key: "quick", sets: shorter };
+        let quick = self.scenario(table, file, &[sets, quick], seeds)?;
         Some(Run {
             experiment: String::new(),
             under: String::new(),

@@ -11,6 +11,8 @@ use super::figure::Figure;
 pub struct Suite {
     /// The folder's name, by which the command knows it.
     pub name: String,
+    /// Its description, as messages and the command name it.
+    pub file: String,
     /// One line for the head of a page.
     pub title: String,
     /// What is published under this number does not change.

@@ -58,6 +58,8 @@ const NAMED: [(&str, Figure); 7] = [
 
 /// The role of the watched link.
 pub(super) const OF_LINK: &str = "link";
+/// What a column may be of, besides a group.
+const ROLES: [&str; 4] = ["users", "light", "attack", OF_LINK];
 
 impl Figure {
     /// All that have names of their own: what a suite that judges tells.
@@ -74,6 +76,22 @@ impl Figure {
             Figure::Detect | Figure::Recover => "s".into(),
             Figure::Column { of, column } => unit(&stored(of, column)).unwrap_or_default(),
         }
+    }
+
+    /// The groups that it names, besides the roles.
+    pub(super) fn roles(&self) -> Vec<&str> {
+        let names = match self {
+            Figure::Column { of, .. } => vec![of.as_str()],
+            Figure::Over { of, over, .. } => vec![of.as_str(), over],
+            _ => vec![],
+        };
+        names.into_iter().filter(|name| !ROLES.contains(name)).collect()
+    }
+
+    /// Its name as words, without its unit.
+    pub fn heading(&self) -> String {
+        let without = |text: String| text.replace("_bps", "").replace("_ms", "").replace('_', " ");
+        without(self.to_string())
     }
 
     /// Its name as that of a column.
@@ -165,6 +183,7 @@ mod tests {
             (figure.unit().as_str(), figure.column().as_str()),
             ("ms", "link_queue_delay_ms_p99")
         );
+        assert_eq!(figure.heading(), "link queue delay p99");
         assert_eq!(Figure::Wait.column(), "light_wait_ms");
     }
 

@@ -12,15 +12,18 @@ use super::{json, page, tables};
 use crate::results::{self, How, Manifest, WriteError};
 use crate::study::{StoreError, whole};
 
-/// What kind of directory it is, for those who would write into it.
-const KIND: &str = "suite";
+/// What kind of directory it is, for those who would write into it: one suite's alone, whose
+/// results another's must not replace.
+fn kind(suite: &Suite) -> String {
+    format!("suite {}", suite.name)
+}
 
 /// Makes `dir` ready to take results: a new or empty one, or one of ours.
 ///
 /// # Errors
 /// It holds something that is not ours, or cannot be written.
 pub fn prepare(dir: &Path, suite: &Suite) -> Result<(), WriteError> {
-    results::accept_kind(dir, Some(KIND))?;
+    results::accept_kind(dir, Some(&kind(suite)))?;
     fs::create_dir_all(dir).map_err(|error| results::wrong(dir, &error))?;
     // So that what is stored is known as ours if the run is stopped.
     let file = manifest(suite, &[], &[]).file();
@@ -33,7 +36,7 @@ pub fn prepare(dir: &Path, suite: &Suite) -> Result<(), WriteError> {
 
 fn manifest(suite: &Suite, seeds: &[u64], queues: &[&str]) -> Manifest {
     let mut manifest = Manifest::new(&suite.title(), seeds, queues);
-    manifest.kind = Some(KIND.into());
+    manifest.kind = Some(kind(suite));
     manifest
 }
 
@@ -50,7 +53,7 @@ pub fn publish(
 ) -> Result<(), StoreError> {
     tables(suite, results, scores, dir, csv)?;
     whole(dir, "scores.json", json(suite, results, scores).as_bytes())?;
-    let command = crate::command::line(how.command.iter().cloned());
+    let command = crate::command::shown(&how.command);
     let shown = page(suite, results, scores, &command);
     whole(dir, "index.html", render(&shown).as_bytes())?;
     let labels: Vec<String> = results.queues.iter().map(|queue| queue.label()).collect();

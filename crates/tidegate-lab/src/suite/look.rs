@@ -1,17 +1,20 @@
 //! What the page shows.
+use std::path::Path;
+
 use tidegate_report::suite as page;
 
 use super::book::{Cell, Length, Suite};
 use super::ellipses;
 use super::run::Results;
 use super::score::{OfCell, Scores};
+use crate::command::line;
 use crate::results::VERSION;
 
 /// The page of `results`, which `command` made.
 pub fn page(suite: &Suite, results: &Results, scores: &Scores, command: &str) -> page::Suite {
     let test = |at: usize| {
         let test = &suite.tests[at];
-        let named = suite.figures(at).iter().map(|figure| (figure.to_string(), figure.unit()));
+        let named = suite.figures(at).iter().map(|figure| (figure.heading(), figure.unit()));
         let mine = results.cells.iter().filter(|cell| suite.cells[**cell].test == at);
         page::Test {
             id: test.id.clone(),
@@ -23,7 +26,10 @@ pub fn page(suite: &Suite, results: &Results, scores: &Scores, command: &str) ->
         }
     };
     let queue = |of: &super::score::OfQueue| {
-        let sure = |test: usize| of.tests.iter().find(|of| of.test == test).map(|of| of.sure);
+        let sure = |test: usize| {
+            let of = of.tests.iter().find(|of| of.test == test)?;
+            Some(page::Sure { sure: of.sure, passed: of.passed == of.of })
+        };
         page::Queue {
             label: results.queues[of.queue].label(),
             passed: of.passed,
@@ -65,12 +71,15 @@ fn notes(suite: &Suite, results: &Results) -> Vec<String> {
 
 fn shown(suite: &Suite, results: &Results, scores: &Scores, at: usize) -> page::Cell {
     let cell = &suite.cells[at];
-    let row = |of: &OfCell| page::Row { sure: of.sure, figures: of.figures.clone() };
+    let row = |of: &OfCell| {
+        let sure = of.sure.zip(of.passed).map(|(sure, passed)| page::Sure { sure, passed });
+        page::Row { sure, figures: of.figures.clone() }
+    };
+    let best = scores.queues.first().map(|of| results.queues[of.queue].to_string());
     let rows = scores.queues.iter().filter_map(|of| scores.cell(at, of.queue)).map(row);
     page::Cell {
         name: cell.name.clone(),
-        bound: cell.bound,
-        command: command(suite, cell),
+        command: command(suite, cell, best),
         rows: rows.collect(),
         pictures: results
             .cells
@@ -81,8 +90,10 @@ fn shown(suite: &Suite, results: &Results, scores: &Scores, at: usize) -> page::
     }
 }
 
-/// The command that runs one cell by itself.
-fn command(suite: &Suite, cell: &Cell) -> String {
-    let sets: String = cell.sets.iter().map(|set| format!(" --set '{set}'")).collect();
-    format!("tidegate compare suites/{}/{}{sets} --queue …", suite.name, cell.file)
+/// The command that runs one cell by itself, with one queue.
+fn command(suite: &Suite, cell: &Cell, queue: Option<String>) -> String {
+    let file = Path::new(&suite.file).with_file_name(&cell.file).display().to_string();
+    let sets = cell.sets.iter().flat_map(|set| ["--set".into(), set.clone()]);
+    let queue = queue.into_iter().flat_map(|queue| ["--queue".into(), queue]);
+    line(["run".into(), file].into_iter().chain(sets).chain(queue))
 }

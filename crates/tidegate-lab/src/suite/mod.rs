@@ -34,6 +34,7 @@ mod json;
 mod look;
 mod open;
 mod read;
+mod roles;
 mod run;
 mod score;
 mod tables;
@@ -41,7 +42,7 @@ mod tables;
 pub use book::{Cell, Length, Roles, Suite, Test};
 pub use figure::Figure;
 pub use folder::{prepare, publish};
-pub use freeze::cells as frozen;
+pub use freeze::{cells as frozen, unchanged};
 pub use json::json;
 pub use look::page;
 pub use open::{every_queue, open, shipped};
@@ -52,3 +53,5 @@ pub use tables::{groups, scored};
 
 /// The name of a suite's description in its folder.
 pub const DESCRIPTION: &str = "suite.toml";
+/// The name of the file with the cells of a frozen suite.
+pub const CELLS: &str = "cells.jsonl";

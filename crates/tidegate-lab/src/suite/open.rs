@@ -11,8 +11,9 @@ use crate::reader::File;
 use crate::shipped::SUITES;
 use crate::spec::QueueSpec;
 
-use super::DESCRIPTION;
 use super::book::Suite;
+use super::freeze;
+use super::{CELLS, DESCRIPTION};
 
 /// The suites that come with Tidegate.
 ///
@@ -45,7 +46,15 @@ pub fn open(argument: &str) -> Result<Suite, Problems> {
     let path = Path::new(argument);
     let file = if path.is_dir() { path.join(DESCRIPTION) } else { path.into() };
     if file.is_file() {
-        return Suite::read_as(&read(&file)?, &file.display().to_string());
+        let (folder, file) = (read(&file)?, file.display().to_string());
+        let suite = Suite::read_as(&folder, &file)?;
+        // Those of a suite that ships are compared by a test.
+        if suite.frozen
+            && let Err(why) = freeze::unchanged(&suite, folder.file(CELLS))
+        {
+            return Err(problem(file, why));
+        }
+        return Ok(suite);
     }
     match SUITES.iter().find(|(name, _)| *name == argument) {
         Some((name, files)) => Suite::read(&folder(name, files)),
@@ -71,6 +80,10 @@ fn read(file: &Path) -> Result<Folder<'static>, Problems> {
         Ok(FILE.text(&bytes, &path.display().to_string())?.into())
     };
     let mut files = vec![(DESCRIPTION.into(), text(file)?.into())];
+    let cells = beside.join(CELLS);
+    if cells.is_file() {
+        files.push((CELLS.into(), text(&cells)?.into()));
+    }
     let entries = fs::read_dir(&beside).map_err(|error| wrong(&beside, &error))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "toml") && path.is_file());

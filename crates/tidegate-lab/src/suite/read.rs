@@ -3,13 +3,14 @@
 use tidegate::Span;
 use tidegate::config::Value;
 
-use crate::folder::{Description, Folder, Vary, filled};
+use crate::folder::{Description, Folder, Sets, Vary, filled, stray};
+use crate::nearest::did_you_mean;
 use crate::problem::{Place, Problem, Problems};
 use crate::reader::{Document, Kind, Node, Reader, Table};
-use crate::scenario::{Group, Network, Scenario};
+use crate::scenario::{Network, Scenario};
 
 use super::DESCRIPTION;
-use super::book::{Cell, Roles, Suite, Test};
+use super::book::{Cell, Suite, Test};
 use super::figure::Figure;
 
 /// The keys of `suite.toml`.
@@ -35,6 +36,8 @@ const CELL: [&str; 13] = [
 const MOST_CELLS: usize = 1000;
 /// The fewest replications that have an interval.
 const LEAST_SEEDS: i64 = 2;
+/// The longest delay that queues are aimed at: what any queue takes as its target.
+const MOST_TARGET: Span = Span::from_millis(60_000);
 
 impl Suite {
     /// Reads the suite in `folder`.
@@ -60,16 +63,16 @@ impl Suite {
         let suite = Description { reader: &mut reader, folder }.suite(&root);
         match Problems::new(reader.problems) {
             Some(problems) => Err(problems),
-            None => Ok(suite),
+            None => Ok(Suite { file: file.into(), ..suite }),
         }
     }
 }
 
-/// What a quick run changes.
-#[derive(Default)]
-struct Quick {
+/// What a quick run changes, and where that is said.
+struct Quick<'q> {
     seeds: u32,
     set: Vec<String>,
+    table: Option<Table<'q>>,
 }
 
 impl Description<'_, '_, '_> {
@@ -85,6 +88,7 @@ impl Description<'_, '_, '_> {
         }
         let mut suite = Suite {
             name: self.folder.name.to_string(),
+            file: String::new(),
             title: self.text(&table, "title"),
             version: self.whole(&table, "version", 1, 1_000_000).unwrap_or(1) as u32,
             frozen: self.reader.flag(&table, "frozen"),
@@ -95,10 +99,11 @@ impl Description<'_, '_, '_> {
             tests: vec![],
             cells: vec![],
         };
-        for table in self.tables(&table, "test") {
-            let test = self.test(&table);
+        let tests = self.tables(&table, "test");
+        for table in &tests {
+            let test = self.test(table);
             if suite.tests.iter().any(|known| known.id.eq_ignore_ascii_case(&test.id)) {
-                self.reader.refuse_key(&table, "id", "another test is called that too");
+                self.reader.refuse_key(table, "id", "another test is called that too");
             }
             suite.tests.push(test);
         }
@@ -109,15 +114,20 @@ impl Description<'_, '_, '_> {
             self.reader.missing(&table, "cell", "a suite needs at least one [[cell]]");
         }
         suite.cells.sort_by_key(|cell| cell.test);
+        if self.reader.problems.is_empty() {
+            self.told(&table, &tests, &suite);
+        }
         suite
     }
 
-    fn quick(&mut self, root: &Table<'_>) -> Quick {
-        let Some(node) = root.get("quick") else { return Quick { seeds: 2, ..Quick::default() } };
+    fn quick<'n>(&mut self, root: &Table<'n>) -> Quick<'n> {
+        let Some(node) = root.get("quick") else {
+            return Quick { seeds: LEAST_SEEDS as u32, set: vec![], table: None };
+        };
         let table = self.reader.table(node, "quick.");
         self.reader.only(&table, "[quick]", &["seeds", "set"]);
-        let seeds = self.whole(&table, "seeds", LEAST_SEEDS, 10_000).unwrap_or(2) as u32;
-        Quick { seeds, set: self.strings(&table, "set") }
+        let seeds = self.whole(&table, "seeds", LEAST_SEEDS, 10_000).unwrap_or(LEAST_SEEDS) as u32;
+        Quick { seeds, set: self.strings(&table, "set"), table: Some(table) }
     }
 
     fn test(&mut self, table: &Table<'_>) -> Test {
@@ -165,28 +175,34 @@ impl Description<'_, '_, '_> {
     }
 
     /// The cells of a table: one, or one for each entry of the lists in `vary`.
-    fn cells(&mut self, table: &Table<'_>, suite: &mut Suite, quick: &Quick) {
+    fn cells(&mut self, table: &Table<'_>, suite: &mut Suite, quick: &Quick<'_>) {
         self.reader.only(table, "a [[cell]]", &CELL);
         let before = self.reader.problems.len();
         let id = self.text(table, "test");
         let Some(test) = suite.tests.iter().position(|test| test.id == id) else {
             let known: Vec<&str> = suite.tests.iter().map(|test| test.id.as_str()).collect();
-            let near = crate::nearest::did_you_mean(&id, &known).unwrap_or_default();
+            let near = did_you_mean(&id, &known).unwrap_or_default();
             let why = format!("there is no such [[test]]; known are {}{near}", known.join(", "));
             return self.reader.refuse_key(table, "test", why);
         };
         let vary = self.vary(table);
         let own = self.strings(table, "quick_set");
+        let (quick_set, quick_from) = match quick.table {
+            Some(of_all) if own.is_empty() => (quick.set.clone(), (of_all, "set")),
+            _ => (own, (*table, "quick_set")),
+        };
         let draft = Draft {
             test,
             name: self.text(table, "name"),
             file: self.text(table, "scenario"),
             set: self.strings(table, "set"),
-            quick_set: if own.is_empty() { quick.set.clone() } else { own },
+            quick_set,
+            quick_from,
             quick: self.in_quick(table, &vary),
-            bound: self.bound(table).or(suite.bound),
+            bound: self.bound_of(table, suite),
             target: table.get("target").map(|_| self.text(table, "target")),
         };
+        self.placeholders(table, &draft, &vary);
         let count = vary.first().map_or(1, |(_, values)| values.len());
         if suite.cells.len() + count > MOST_CELLS {
             let why = format!("a suite has at most {MOST_CELLS} cells");
@@ -204,6 +220,38 @@ impl Description<'_, '_, '_> {
             }
             suite.cells.push(cell);
         }
+    }
+
+    /// Refuses what is to be filled in and has no list.
+    fn placeholders(&mut self, table: &Table<'_>, draft: &Draft<'_>, vary: &Vary) {
+        let one = std::slice::from_ref::<String>;
+        let mut texts = vec![
+            ("name", one(&draft.name)),
+            ("scenario", one(&draft.file)),
+            ("set", &draft.set[..]),
+            ("target", draft.target.as_slice()),
+        ];
+        if draft.quick_from.1 == "quick_set" {
+            texts.push(("quick_set", &draft.quick_set));
+        }
+        for (key, texts) in texts {
+            if let Some(name) = texts.iter().find_map(|text| stray(text, vary)) {
+                let known: Vec<&str> = vary.iter().map(|(name, _)| name.as_str()).collect();
+                let near = did_you_mean(name, &known).unwrap_or_default();
+                let why = format!("`{{{name}}}` is no list in `vary`{near}");
+                self.reader.refuse_key(table, key, why);
+            }
+        }
+    }
+
+    /// The bound of a cell: its own or the suite's.
+    fn bound_of(&mut self, table: &Table<'_>, suite: &Suite) -> Option<f64> {
+        let own = self.bound(table);
+        if own.is_some() && suite.bound.is_none() {
+            let why = "the suite has no `bound`, so none of its cells is judged";
+            self.reader.refuse_key(table, "bound", why);
+        }
+        own.or(suite.bound)
     }
 
     /// Which entries of `vary` a quick run has.
@@ -231,18 +279,23 @@ impl Description<'_, '_, '_> {
     fn cell(
         &mut self,
         table: &Table<'_>,
-        draft: &Draft,
+        draft: &Draft<'_>,
         (vary, at): (&Vary, usize),
         seeds: u32,
     ) -> Option<Cell> {
         let fill = |text: &String| filled(text, vary, at);
         let file = fill(&draft.file);
         let sets: Vec<String> = draft.set.iter().map(fill).collect();
-        let mut full = self.scenario(table, &file, &sets, seeds)?;
+        let of_both = Sets { table, key: "set", sets: &sets };
+        let mut full = self.scenario(table, &file, &[of_both], seeds)?;
         let quick_sets: Vec<String> = draft.quick_set.iter().map(fill).collect();
-        let all = [&sets[..], &quick_sets].concat();
-        let mut quick =
-            if draft.quick[at] { Some(self.scenario(table, &file, &all, seeds)?) } else { None };
+        let (from, key) = &draft.quick_from;
+        let of_quick = Sets { table: from, key, sets: &quick_sets };
+        let mut quick = if draft.quick[at] {
+            Some(self.scenario(table, &file, &[of_both, of_quick], seeds)?)
+        } else {
+            None
+        };
         let roles = self.roles(table, &full)?;
         let timed = self.attacked(table, &full, &roles)?;
         for scenario in std::iter::once(&mut full).chain(&mut quick) {
@@ -264,7 +317,9 @@ impl Description<'_, '_, '_> {
     /// The delay that queues are aimed at.
     fn target(&mut self, table: &Table<'_>, text: &str, scenario: &Scenario) -> Option<Span> {
         let why = match Span::read(text) {
-            Ok(Span::ZERO) => "must be above 0".into(),
+            Ok(span) if span == Span::ZERO || span > MOST_TARGET => {
+                format!("must be above 0 and at most {MOST_TARGET}")
+            }
             Ok(_) if !matches!(scenario.network, Network::Dumbbell(..)) => {
                 "a queue can be aimed in a dumbbell only".into()
             }
@@ -274,59 +329,17 @@ impl Description<'_, '_, '_> {
         self.reader.refuse_key(table, "target", why);
         None
     }
-
-    /// Who is who: by `users` and `light`, or else by how groups' names begin.
-    fn roles(&mut self, table: &Table<'_>, scenario: &Scenario) -> Option<Roles> {
-        let names: Vec<&str> = scenario.groups.iter().map(|group| group.name.as_str()).collect();
-        let mut of = |key: &str| -> Option<Vec<String>> {
-            let named = self.strings(table, key);
-            if table.get(key).is_none() {
-                let begins = names.iter().filter(|name| name.starts_with(key));
-                return Some(begins.map(|name| name.to_string()).collect());
-            }
-            if let Some(stray) = named.iter().find(|name| !names.contains(&name.as_str())) {
-                let near = crate::nearest::did_you_mean(stray, &names).unwrap_or_default();
-                let why = format!(
-                    "the scenario has no group `{stray}`; those are {}{near}",
-                    names.join(", ")
-                );
-                self.reader.refuse_key(table, key, why);
-                return None;
-            }
-            Some(named)
-        };
-        let (users, light) = (of("users")?, of("light")?);
-        if users.is_empty() {
-            let why = "no group of the scenario is a user: call one users…, or name it here";
-            self.reader.refuse_key(table, "users", why);
-            return None;
-        }
-        let others = |name: &&&str| !users.iter().chain(&light).any(|known| known == **name);
-        let attackers = names.iter().filter(others).map(|name| name.to_string()).collect();
-        let count_as = table.get("count_as").map(|_| self.whole(table, "count_as", 1, 1_000_000));
-        let count_as = count_as.flatten().map(|count| count as u32);
-        Some(Roles { users, light, attackers, count_as })
-    }
-
-    /// Whether times to detect and to recover are asked.
-    fn attacked(&mut self, table: &Table<'_>, scenario: &Scenario, roles: &Roles) -> Option<bool> {
-        let timed = self.reader.flag(table, "attack");
-        let of = |group: &&Group| roles.attackers.contains(&group.name);
-        if timed && !scenario.groups.iter().any(|group| of(&group)) {
-            self.reader.refuse_key(table, "attack", "no group of the scenario attacks");
-            return None;
-        }
-        Some(timed)
-    }
 }
 
 /// A `[[cell]]` before its placeholders are filled.
-struct Draft {
+struct Draft<'q> {
     test: usize,
     name: String,
     file: String,
     set: Vec<String>,
     quick_set: Vec<String>,
+    /// The table and the key that say what a quick run sets.
+    quick_from: (Table<'q>, &'static str),
     quick: Vec<bool>,
     bound: Option<f64>,
     target: Option<String>,

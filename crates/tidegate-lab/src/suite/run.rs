@@ -5,7 +5,7 @@ use std::path::Path;
 use tidegate_report::Tidy;
 use tidegate_report::tidy::{Column, Values};
 
-use crate::problem::Problems;
+use crate::problem::{Place, Problem, Problems};
 use crate::replication::{Configs, Job, News, RunError, Watch, replicate};
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
@@ -85,7 +85,22 @@ impl Asked<'_> {
         scenario
     }
 
+    /// Refuses to run nothing.
+    fn some(&self) -> Result<(), Problems> {
+        if !self.cells().is_empty() {
+            return Ok(());
+        }
+        let why = match self.length {
+            Length::Quick => "none of these tests has a cell in a quick run",
+            Length::Full => "none of these tests has a cell",
+        };
+        let place = Place::File(format!("suite {}", self.suite.name));
+        let (field, value) = (String::new(), String::new());
+        Err(Problems::one(Problem { place, field, value, why: why.into() }))
+    }
+
     fn cases(&self) -> Result<Vec<Case>, Problems> {
+        self.some()?;
         let mut cases = vec![];
         for at in self.cells() {
             let cell = &self.suite.cells[at];

@@ -154,7 +154,11 @@ struct Reading<'c> {
 
 impl<'c> Reading<'c> {
     fn new(cell: &'c Cell, scenario: &'c Scenario) -> Reading<'c> {
-        let groups = scenario.groups.iter().map(|group| group.name.as_str()).collect();
+        let groups: Vec<&str> = scenario.groups.iter().map(|group| group.name.as_str()).collect();
+        if !cell.timed && cell.roles.count_as.is_none() {
+            let factors = vec![1.0; groups.len()];
+            return Reading { cell, groups, factors };
+        }
         // For the whole time, or for its part.
         let Fair { during, without } = Fair::of(scenario, &cell.roles);
         let on = match attack::period(scenario, &cell.roles) {

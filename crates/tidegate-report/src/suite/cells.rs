@@ -4,7 +4,7 @@ use std::fmt::Write;
 use crate::Figure;
 use crate::html::escape;
 
-use super::map::{Field, Head, Links, fields, heads};
+use super::map::{Head, Links, fields, heads};
 use super::{Cell, Suite, Test};
 
 /// Where a cell stands on the page.
@@ -45,10 +45,7 @@ fn overview(page: &mut String, suite: &Suite, test: &Test) {
     page.push_str("</thead><tbody>\n");
     for (queue, of) in suite.queues.iter().enumerate() {
         let _ = write!(page, "<tr><th scope=row>{}", escape(&of.label));
-        let field = |cell: &Cell| Field {
-            value: cell.rows.get(queue).and_then(|row| row.sure),
-            bound: cell.bound,
-        };
+        let field = |cell: &Cell| cell.rows.get(queue).and_then(|row| row.sure);
         fields(page, &above, &test.cells.iter().map(field).collect::<Vec<_>>(), Links::None);
         page.push('\n');
     }
@@ -103,7 +100,9 @@ fn written(figure: Option<Figure>, unit: &str) -> String {
     let decimals = match mean.abs() {
         v if v >= 99.95 => 0,
         v if v >= 9.995 => 1,
-        _ => 2,
+        v if v >= 0.0995 || v == 0.0 => 2,
+        v if v >= 0.00995 => 3,
+        _ => 4,
     };
     let half = figure.ci95().map(|half| format!("{:.decimals$}", half * factor));
     // An interval of nothing is not worth its place.
@@ -121,6 +120,7 @@ mod tests {
         assert_eq!(written(Figure::new(0.874, Some(0.001)), ""), "0.87");
         assert_eq!(written(Figure::exact(123.4), "ms"), "123");
         assert_eq!(written(Figure::new(4.2e6, Some(3e4)), "bit/s"), "4.20<i>0.03</i>");
+        assert_eq!(written(Figure::exact(0.00123), ""), "0.0012", "a small part is not none");
         assert_eq!(written(None, ""), "–");
     }
 }

@@ -1,6 +1,7 @@
 //! Maps: queues against tests or cells, a number and a colour in each field.
 use std::fmt::Write;
 
+use super::Sure;
 use crate::html::escape;
 
 /// Shades from nothing to all of a share.
@@ -11,9 +12,10 @@ pub(super) fn shade(value: f64) -> usize {
     (value.clamp(0.0, 1.0) * SHADES as f64).round() as usize
 }
 
-/// A share of at most some digits.
-pub(super) fn share(value: f64) -> String {
-    format!("{value:.2}")
+/// A share in two digits, never rounded up: what is just short of a bound shows as short of it.
+pub fn share(value: f64) -> String {
+    // What the text of a number means, not what its bits leave of it: 0.29 stays 0.29.
+    format!("{:.2}", (value * 100.0 + 1e-9).floor() / 100.0)
 }
 
 /// A column of a map: what stands above it, what it is called in full, where it leads.
@@ -21,13 +23,6 @@ pub(super) struct Head<'h> {
     pub name: &'h str,
     pub title: &'h str,
     pub link: String,
-}
-
-/// A field: the value, and what it must reach.
-#[derive(Clone, Copy)]
-pub(super) struct Field {
-    pub value: Option<f64>,
-    pub bound: Option<f64>,
 }
 
 /// Whether fields are links.
@@ -53,15 +48,14 @@ pub(super) fn heads(page: &mut String, heads: &[Head<'_>]) {
 
 /// The fields of a row. They lead where their heads do if there are `links`; a page of many is
 /// smaller without.
-pub(super) fn fields(page: &mut String, heads: &[Head<'_>], fields: &[Field], links: Links) {
+pub(super) fn fields(page: &mut String, heads: &[Head<'_>], fields: &[Option<Sure>], links: Links) {
     for (head, field) in heads.iter().zip(fields) {
-        let Some(value) = field.value else {
+        let Some(Sure { sure, passed }) = field else {
             page.push_str("<td class=none>–");
             continue;
         };
-        let met = field.bound.is_none_or(|bound| value >= bound);
-        let (shade, value) = (shade(value), share(value));
-        let class = if met { format!("\"s{shade} m\"") } else { format!("s{shade}") };
+        let (shade, value) = (shade(*sure), share(*sure));
+        let class = if *passed { format!("\"s{shade} m\"") } else { format!("s{shade}") };
         let link = escape(&head.link);
         let _ = match links {
             Links::Each => write!(page, "<td class={class}><a href=\"#{link}\">{value}</a>"),
@@ -88,14 +82,21 @@ mod tests {
         let heads = [Head { name: "P1", title: "a \"b\"", link: "P1".into() }];
         let mut page = String::new();
         super::heads(&mut page, &heads);
-        let field = |value| Field { value, bound: Some(0.5) };
-        fields(&mut page, &heads, &[field(Some(0.449))], Links::Each);
-        fields(&mut page, &heads, &[field(Some(1.7))], Links::None);
-        fields(&mut page, &heads, &[field(None)], Links::None);
+        let field = |sure, passed| Some(Sure { sure, passed });
+        fields(&mut page, &heads, &[field(0.449, false)], Links::Each);
+        fields(&mut page, &heads, &[field(1.7, true)], Links::None);
+        fields(&mut page, &heads, &[None], Links::None);
         assert_eq!(
             page,
             "<th title=\"a &quot;b&quot;\"><a href=\"#P1\">P1</a>\
-             <td class=s4><a href=\"#P1\">0.45</a><td class=\"s10 m\">1.70<td class=none>–"
+             <td class=s4><a href=\"#P1\">0.44</a><td class=\"s10 m\">1.70<td class=none>–"
         );
+    }
+
+    #[test]
+    fn a_share_is_never_rounded_up() {
+        for (value, text) in [(0.4999, "0.49"), (0.5, "0.50"), (0.29, "0.29"), (1.0, "1.00")] {
+            assert_eq!(share(value), text);
+        }
     }
 }

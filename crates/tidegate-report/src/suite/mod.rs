@@ -14,6 +14,7 @@ mod page;
 
 use crate::Figure;
 
+pub use map::share;
 pub use page::render;
 
 /// What came of a suite.
@@ -48,8 +49,8 @@ pub struct Queue {
     pub passed: usize,
     /// Of so many.
     pub of: usize,
-    /// By test, what the worst user is sure of in the worst cell.
-    pub tests: Vec<Option<f64>>,
+    /// By test, what the worst user is sure of in the worst cell; passed where all cells are.
+    pub tests: Vec<Option<Sure>>,
     /// The most that it keeps besides packets, in bytes.
     pub state_bytes: Option<u64>,
     /// What a packet costs, in ns.
@@ -78,8 +79,6 @@ pub struct Test {
 pub struct Cell {
     /// What it is called.
     pub name: String,
-    /// What the worst user must be sure of in it.
-    pub bound: Option<f64>,
     /// The command that runs it by itself.
     pub command: String,
     /// A row for each queue, in their order.
@@ -88,11 +87,20 @@ pub struct Cell {
     pub pictures: Vec<String>,
 }
 
+/// What the worst user is sure of.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sure {
+    /// As part of a fair share.
+    pub sure: f64,
+    /// Whether that is enough.
+    pub passed: bool,
+}
+
 /// A queue in a cell.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     /// What the worst user is sure of.
-    pub sure: Option<f64>,
+    pub sure: Option<Sure>,
     /// The test's figures.
     pub figures: Vec<Option<Figure>>,
 }

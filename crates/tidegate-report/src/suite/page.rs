@@ -4,7 +4,7 @@ use std::fmt::Write;
 use crate::html::{self, escape};
 
 use super::cells::section;
-use super::map::{Field, Head, Links, fields, heads, legend};
+use super::map::{Head, Links, fields, heads, legend, share};
 use super::{Queue, Suite};
 
 const STYLE: &str = include_str!("suite.css");
@@ -67,32 +67,28 @@ fn answer(page: &mut String, suite: &Suite) {
         weakest(suite, best)
     );
     if let Some((last, others)) = suite.queues[1..].split_last() {
-        let near: Vec<String> = others
-            .iter()
-            .take(3)
-            .map(|of| format!("<b>{}</b> {}", escape(&of.label), of.passed))
-            .collect();
-        let between =
-            if near.is_empty() { String::new() } else { format!("{}; ", near.join(", ")) };
-        let _ = writeln!(
-            page,
-            "<li>Then come {between}the last is <b>{}</b> with {}.</li>",
-            escape(&last.label),
-            last.passed
-        );
+        let with = |of: &Queue| format!("<b>{}</b> with {}", escape(&of.label), of.passed);
+        let near: Vec<String> = others.iter().take(3).map(with).collect();
+        let between = match near.len() {
+            0 => String::new(),
+            1 => format!("Then comes {}; ", near[0]),
+            _ => format!("Then come {}; ", near.join(", ")),
+        };
+        let the = if near.is_empty() { "The" } else { "the" };
+        let _ = writeln!(page, "<li>{between}{the} last is {}.</li>", with(last));
     }
     page.push_str("</ul>\n");
 }
 
 fn weakest(suite: &Suite, queue: &Queue) -> String {
-    let known = queue.tests.iter().enumerate().filter_map(|(at, sure)| Some((at, (*sure)?)));
+    let known = queue.tests.iter().enumerate().filter_map(|(at, of)| Some((at, of.as_ref()?.sure)));
     let Some((at, sure)) = known.min_by(|a, b| a.1.total_cmp(&b.1)) else { return String::new() };
     let test = &suite.tests[at];
     format!(
-        ". It is weakest in <a href=\"#{0}\">{0}, {1}</a>, where the worst user is sure of {2:.2} of a fair share",
+        ". It is weakest in <a href=\"#{0}\">{0}, {1}</a>, where the worst user is sure of {2} of a fair share",
         escape(&test.id),
         escape(&test.title),
-        sure
+        share(sure)
     )
 }
 
@@ -100,8 +96,8 @@ fn weakest(suite: &Suite, queue: &Queue) -> String {
 fn map(page: &mut String, suite: &Suite) {
     page.push_str(
         "<section>\n<h2>Queues and tests</h2>\n<p class=\"what\">Each field: what the worst user \
-         is sure of in the worst cell of the test, as a part of a fair share. What is bold \
-         is what the test asks for. A field leads to the test's cells.</p>\n",
+         is sure of in the worst cell of the test, as a part of a fair share. It is bold where \
+         all cells of the test are passed. A field leads to the test's cells.</p>\n",
     );
     legend(page);
     let shown: Vec<usize> =
@@ -123,11 +119,7 @@ fn map(page: &mut String, suite: &Suite) {
             queue.passed,
             queue.of
         );
-        // A test is failed where one of its cells is.
-        let field = |test: &usize| Field {
-            value: queue.tests.get(*test).copied().flatten(),
-            bound: least_bound(suite, *test),
-        };
+        let field = |test: &usize| queue.tests.get(*test).copied().flatten();
         fields(page, &above, &shown.iter().map(field).collect::<Vec<_>>(), Links::Each);
         let state = queue.state_bytes.map(|bytes| format!("{:.1}", bytes as f64 / 1e3));
         let ns = queue.ns.map(|ns| format!("{ns:.0}"));
@@ -139,15 +131,17 @@ fn map(page: &mut String, suite: &Suite) {
     page.push_str("</section>\n");
 }
 
-/// The least that a test's cells ask for.
-fn least_bound(suite: &Suite, test: usize) -> Option<f64> {
-    let bounds = suite.tests[test].cells.iter().filter_map(|cell| cell.bound);
-    bounds.reduce(f64::min)
-}
-
 /// The tests, where there is no map.
 fn contents(page: &mut String, suite: &Suite) {
-    page.push_str("<section>\n<h2>Tests</h2>\n");
+    let cells: usize = suite.tests.iter().map(|test| test.cells.len()).sum();
+    let tests_run = suite.tests.iter().filter(|test| !test.cells.is_empty()).count();
+    let _ = write!(
+        page,
+        "<section>\n<h2>Tests</h2>\n<p class=\"what\">{tests_run} tests, {cells} cells, {} \
+         queues. This suite measures and does not judge: each table has what a queue did in a \
+         cell, with half its 95 % interval in small.</p>\n",
+        suite.queues.len()
+    );
     tests(page, suite);
     page.push_str("</section>\n");
 }

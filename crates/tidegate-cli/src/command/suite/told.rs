@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 use tidegate_lab::suite::{Figure, Length, OfCell, OfQueue, Results, Scores, Suite};
 use tidegate_report::human;
 use tidegate_report::page::{Block, Page};
+use tidegate_report::suite::share;
 use tidegate_report::table::Look;
 
 /// The suites with their tests.
@@ -10,9 +11,11 @@ pub(super) fn list(suites: &[Suite]) -> String {
     let mut text = String::new();
     for suite in suites {
         text += &format!("{}: {}\n", suite.title(), suite.title);
+        let width = suite.tests.iter().map(|test| test.id.len()).max().unwrap_or_default();
         for (at, test) in suite.tests.iter().enumerate() {
             let cells = suite.cells.iter().filter(|cell| cell.test == at).count();
-            text += &format!("  {:5}{} ({cells} cells)\n", test.id, test.title);
+            let cells = if cells == 1 { "1 cell".into() } else { format!("{cells} cells") };
+            text += &format!("  {:width$}  {} ({cells})\n", test.id, test.title);
         }
     }
     text + "`tidegate suite NAME --quick` runs one of them in short.\n"
@@ -86,7 +89,7 @@ fn judged(suite: &Suite, results: &Results, scores: &Scores) -> Vec<Vec<String>>
     head.extend(["state, kB", "ns"].map(String::from));
     let row = |of: &OfQueue| {
         let mut row = vec![results.queues[of.queue].label(), format!("{}/{}", of.passed, of.of)];
-        row.extend(of.tests.iter().map(|test| format!("{:.2}", test.sure)));
+        row.extend(of.tests.iter().map(|test| share(test.sure)));
         row.push(of.state_bytes.map(|b| format!("{:.1}", b as f64 / 1e3)).unwrap_or_default());
         row.push(of.ns.map(|ns| format!("{ns:.0}")).unwrap_or_default());
         row
