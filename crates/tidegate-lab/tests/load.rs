@@ -70,7 +70,7 @@ fn a_flood_beyond_its_access_link_is_named_and_the_run_agrees() {
 fn what_a_link_does_besides_is_told() {
     let with = |more: &str| {
         scenario(&format!(
-            "[network]\nrate = \"10 Mbit/s\"\n{more}\n{}",
+            "[network]\nrate = \"10 Mbit/s\"\nlimit = \"50 packets\"\n{more}\n{}",
             cbr("flood", "15 Mbit/s", "")
         ))
     };
