@@ -255,6 +255,14 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::All,
     },
     Subject {
+        // What is not ECN-capable joins the C queue, which the controller drops from.
+        name: "dualpi2",
+        settings: &[("target", "500 us"), ("tupdate", "1 ms"), ("alpha", "10"), ("beta", "100")],
+        path: "joins the C queue and is judged when it leaves, none for want of room",
+        took: |c| c.offered - c.dropped(DropReason::Overlimit),
+        mixes: Mixes::All,
+    },
+    Subject {
         // Ten samples for each of a thousand flows; steps and gains for a queue that fills in a
         // fifth of a millisecond, where the paper's are for tens of them. m_fair is where
         // half of the packets go.

@@ -157,6 +157,7 @@ catalog! {
     cobalt => Cobalt,
     fq_codel => FqCodel,
     pie => Pie,
+    dualpi2 => DualPi2,
     wfq => Wfq,
     ewfq => Ewfq,
     afd => Afd,

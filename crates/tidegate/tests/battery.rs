@@ -14,7 +14,7 @@ use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Size, Time};
 /// A queue under watch, after the mixed workload.
 fn run(config: &AnyConfig, link: Link, seed: u64, packets: u64) -> Checked<catalog::AnyQueue> {
     let queue = config.build(link, Rng::from_seed(seed)).unwrap();
-    let mut queue = Checked::new(queue, link);
+    let mut queue = Checked::of(config, queue, link);
     Workload::mixed(packets).run(&mut queue, &link, &mut Rng::from_seed(!seed), &mut NullSink);
     queue
 }
@@ -118,7 +118,7 @@ fn try_out(row: &Row, config: &AnyConfig, link: Link) -> bool {
     }
     match config.build(link, Rng::from_seed(1)) {
         Ok(queue) => {
-            let mut queue = Checked::new(queue, link);
+            let mut queue = Checked::of(config, queue, link);
             Workload::mixed(100).run(&mut queue, &link, &mut Rng::from_seed(2), &mut NullSink);
             assert!(gauges(&queue).iter().all(|g| g.value.is_finite()), "{}: {config:?}", row.name);
             true
@@ -182,7 +182,8 @@ fn a_century_of_silence_takes_no_time() {
             }
         }
         for first in 0..3 {
-            let mut queue = Checked::new(config.build(link, Rng::from_seed(1)).unwrap(), link);
+            let mut queue =
+                Checked::of(&config, config.build(link, Rng::from_seed(1)).unwrap(), link);
             for slot in 0..50 {
                 queue.enqueue(
                     Time::ZERO,

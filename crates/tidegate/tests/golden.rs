@@ -14,7 +14,7 @@ fn row(name: &str, preset: &str, limit: &str) -> String {
     let link = link("10 Mbit/s", limit, "1000 B");
     let config = catalog::config(name, Some(preset), &link).unwrap();
     // Fixed dice, whatever TIDEGATE_SEED says: a golden row is one run.
-    let mut queue = Checked::new(config.build(link, Rng::from_seed(1)).unwrap(), link);
+    let mut queue = Checked::of(&config, config.build(link, Rng::from_seed(1)).unwrap(), link);
     let end = Workload::mixed(5_000).run(&mut queue, &link, &mut Rng::from_seed(2), &mut NullSink);
     let tally = queue.tally();
     let mut text = format!("{preset},{limit},{},{}", tally.offered, tally.dequeued);

@@ -12,6 +12,7 @@ tests_of() {
     case $1 in
         queues/bare) echo bare bare_claims ;;
         queues/black | queues/purge) echo purge ;;
+        queues/dualpi2/*) echo dualpi2 ;;
         queues/*) echo "${1#queues/}" ;;
         parts/band) echo feng_red sfred ;;
         parts/bins) echo sfb ;;
@@ -25,7 +26,7 @@ tests_of() {
         parts/flow_table) echo fred bare csfq ;;
         parts/heaviest | parts/longest) echo fq_codel drr ;;
         parts/hit_cache | parts/matches) echo purge ;;
-        parts/lines) echo fq_codel wfq choke drr ;;
+        parts/lines) echo fq_codel wfq choke drr dualpi2 ;;
         parts/mincount) echo mincount purge ;;
         parts/price) echo rem purge ;;
         parts/rate) echo bare csfq ;;
@@ -38,7 +39,7 @@ tests_of() {
 
 files=("$@")
 if [ ${#files[@]} = 0 ]; then
-    files=(queues/{purge,black,rem,care,bare,fred,sred,red_pd,csfq,ewfq,wfq,afd,choke,cobalt,codel,drr,sfq,sfq_red,sfred,fq_codel,pie}
+    files=(queues/{purge,black,rem,care,bare,fred,sred,red_pd,csfq,ewfq,wfq,afd,choke,cobalt,codel,drr,sfq,sfq_red,sfred,fq_codel,pie,dualpi2,dualpi2/{control,protection,turn}}
         parts/{band,bins,capture_list,class_lines,cobalt_law,codel_law,drop_history,ewma,fair_clock,fair_control,flow_table,heaviest}
         parts/{hit_cache,jackknife,lines,longest,matches,mincount,pre_filter,price,rate,round_robin,sample_hold,shadow}
         parts/{spread,turns,zombies})

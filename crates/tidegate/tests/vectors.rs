@@ -197,7 +197,7 @@ fn play(row: &Row, preset: &str, scene: Scene) -> Run {
     changed.iter().for_each(|(name, value)| config.set(name, value).unwrap());
     let changed = changed.iter().map(|(name, _)| quoted(name)).collect();
     let built = config.build(link, Rng::from_seed(SEED)).unwrap();
-    let queue = Checked::new(built.clone(), link);
+    let queue = Checked::of(&config, built.clone(), link);
     let mut after = Recorder { queue, lines: vec![], kinds: BTreeSet::new() };
     let mut bounded = Bounded { inner: &mut after, left: scene.calls() };
     let mut world = Rng::from_seed(scene.world + 1);

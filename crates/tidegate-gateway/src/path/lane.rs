@@ -51,6 +51,7 @@ impl<W: Observer> Lane<W> {
     /// A lane with nothing in it, of which `observer` is told everything.
     pub fn new(of: Managed, observer: W) -> Lane<W> {
         Lane {
+            overload: Overload::behind(&of.queue),
             queue: of.queue,
             previous: Previous::default(),
             bypass: Bypass::default(),
@@ -59,7 +60,6 @@ impl<W: Observer> Lane<W> {
             keys: of.keys,
             pace: Pace::at(of.link.rate),
             state: State::Idle(Time::ZERO),
-            overload: Overload::new(),
             delay: of.under_way,
             pool: of.pool,
             counters: Counters::default(),
@@ -129,7 +129,7 @@ impl<W: Observer> Lane<W> {
             );
         }
         self.pace = Pace::at(link.rate);
-        (self.link, self.overload) = (link, Overload::new());
+        (self.link, self.overload) = (link, Overload::behind(&self.queue));
         let sorter = std::mem::replace(&mut self.sorter, sorter);
         LeftOver {
             _queue: old,

@@ -5,6 +5,10 @@
 //! does not slow down, and lose none of them. A mark is a signal only as long as most packets go
 //! without; so when more than half of the ECN-capable frames that a queue let in within a tenth of
 //! a second were marked, the marked ones of the next are dropped.
+//!
+//! DualPI2 has a rule of its own. It marks most packets of scalable senders while all is well, and
+//! drops when that no longer helps.
+use tidegate::catalog::AnyQueue;
 use tidegate::{Span, Time};
 
 /// The time over which marks are counted.
@@ -19,11 +23,15 @@ pub(crate) struct Overload {
     capable: u64,
     marked: u64,
     on: bool,
+    /// Whether the queue leaves it to us.
+    ours: bool,
 }
 
 impl Overload {
-    pub(crate) fn new() -> Overload {
-        Overload { until: Time::ZERO + WINDOW, capable: 0, marked: 0, on: false }
+    /// The rule behind `queue`.
+    pub(crate) fn behind(queue: &AnyQueue) -> Overload {
+        let ours = !matches!(queue, AnyQueue::DualPi2(_));
+        Overload { until: Time::ZERO + WINDOW, capable: 0, marked: 0, on: false, ours }
     }
 
     /// The queue lets an ECN-capable frame in at `now`.
@@ -32,7 +40,8 @@ impl Overload {
         if now >= self.until {
             // A gap longer than the window says that there was no overload in it.
             let recent = now.since(self.until) < WINDOW;
-            self.on = recent && self.capable >= LEAST && 2 * self.marked > self.capable;
+            self.on =
+                self.ours && recent && self.capable >= LEAST && 2 * self.marked > self.capable;
             (self.capable, self.marked, self.until) = (0, 0, now + WINDOW);
         }
         self.capable += 1;
@@ -54,11 +63,19 @@ impl Overload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tidegate::{Bytes, Link, Rate, Rng, Size, catalog};
+
+    fn rule(queue: &str) -> Overload {
+        let (rate, limit) = (Rate::from_bps(10_000_000), Size::Packets(100));
+        let link = Link::new(rate, limit, Bytes::new(1000)).unwrap();
+        let queue = catalog::config(queue, None, &link).unwrap();
+        Overload::behind(&queue.build(link, Rng::from_seed(1)).unwrap())
+    }
 
     /// Offers 100 frames a window, of which `marked` are marked; whether the rule is on after each
     /// window.
-    fn windows(marked: &[u64]) -> Vec<bool> {
-        let mut rule = Overload::new();
+    fn windows(queue: &str, marked: &[u64]) -> Vec<bool> {
+        let mut rule = rule(queue);
         let mut on = vec![];
         for (window, &marked) in marked.iter().enumerate() {
             for frame in 0..100 {
@@ -75,12 +92,14 @@ mod tests {
 
     #[test]
     fn more_than_half_marked_is_overload_and_half_is_not() {
-        assert_eq!(windows(&[10, 50, 90, 90, 10]), [false, false, true, true, false]);
+        let marked = [10, 50, 90, 90, 10];
+        assert_eq!(windows("red", &marked), [false, false, true, true, false]);
+        assert_eq!(windows("dualpi2", &marked), [false; 5], "it has its own");
     }
 
     #[test]
     fn few_frames_prove_nothing_and_a_pause_ends_it() {
-        let mut rule = Overload::new();
+        let mut rule = rule("red");
         for n in 0..10 {
             rule.admitted(Time::from_nanos(n));
             rule.marked();

@@ -51,6 +51,7 @@ fn queue(spec: &QueueSpec, words: &Words<'_>) -> Option<String> {
             words.sixteenths("alpha")?,
             words.sixteenths("beta")?
         ),
+        "dualpi2" => words.dualpi2(packets)?,
         "sfq" => words.sfq(packets)?,
         "red" => format!("red limit {} {}", words.bytes(words.link.limit), words.red()?),
         "choke" => format!("choke limit {packets} {}", words.choke()?),
@@ -105,6 +106,22 @@ impl Words<'_> {
             Some("mark" | "on") => " ecn",
             _ => "",
         }
+    }
+
+    /// Linux has a step, no ramp: it is put where half the ramp's packets are marked.
+    fn dualpi2(&self, packets: u64) -> Option<String> {
+        let step = self.span("min_th")? + Span::from_nanos(self.span("range")?.as_nanos() / 2);
+        Some(format!(
+            "dualpi2 limit {packets} target {} tupdate {} alpha {} beta {} coupling_factor {} \
+             step_thresh {}us classic_protection {}%",
+            self.time("target")?,
+            self.time("tupdate")?,
+            self.number("alpha")?,
+            self.number("beta")?,
+            self.number("coupling_factor")?.round().max(1.0),
+            step.as_nanos() / 1000,
+            (self.number("classic_protection")? * 100.0).round()
+        ))
     }
 
     fn sfq(&self, packets: u64) -> Option<String> {
@@ -171,6 +188,11 @@ mod tests {
             ("codel/paper", "codel limit 1250 target 5000us interval 100000us ecn"),
             ("pie/paper", "pie limit 1250 target 15000us tupdate 15000us alpha 2 beta 20 ecn"),
             ("sfb/linux", "sfb limit 1250"),
+            (
+                "dualpi2/linux",
+                "dualpi2 limit 1250 target 15000us tupdate 16000us alpha 0.16 beta 3.2 \
+                 coupling_factor 2 step_thresh 1000us classic_protection 10%",
+            ),
         ];
         for (queue, text) in expected {
             assert_eq!(told(queue), Some(format!("{begin}{text}")));

@@ -12,6 +12,7 @@ pub mod cobalt;
 pub mod codel;
 pub mod csfq;
 pub mod drr;
+pub mod dualpi2;
 pub mod feng_red;
 pub mod fq_codel;
 pub mod fred;

@@ -2,6 +2,7 @@
 //! to it.
 use std::collections::BTreeMap;
 
+use tidegate::catalog::AnyConfig;
 use tidegate::rng::mix;
 use tidegate::{
     Backlog, DropReason, Ecn, Gauge, Link, MarkReason, Packet, Qdisc, Sink, Size, Time,
@@ -39,8 +40,10 @@ struct Ledger {
     now: Time,
     /// By slot.
     packets: Vec<Known>,
-    /// The last slot that left, by flow and class: a flow of several classes may overtake itself.
-    last_out: BTreeMap<(u64, u16), u32>,
+    /// The last slot that left, by flow, class and line: a flow of several may overtake itself.
+    last_out: BTreeMap<(u64, u16, u32), u32>,
+    /// Whether packets of a flow may stand in several lines; which it was is their tag.
+    several_lines: bool,
     held: Backlog,
     tally: Tally,
     trace: u64,
@@ -108,6 +111,14 @@ impl<Q: Qdisc> Checked<Q> {
         Checked { queue, link, ledger: Ledger::default() }
     }
 
+    /// The same for a queue of the catalog. One that sorts packets by their codepoint keeps a flow
+    /// in order only within each of its lines, and notes the line in the packet's tag.
+    pub fn of(config: &AnyConfig, queue: Q, link: Link) -> Checked<Q> {
+        let mut checked = Checked::new(queue, link);
+        checked.ledger.several_lines = config.name() == "dualpi2";
+        checked
+    }
+
     pub fn queue(&self) -> &Q {
         &self.queue
     }
@@ -167,7 +178,9 @@ impl<Q: Qdisc> Qdisc for Checked<Q> {
                 self.ledger.leaves(pkt);
                 self.ledger.tally.dequeued += 1;
                 self.ledger.note(3 << 40 | pkt.slot as u64);
-                let before = self.ledger.last_out.insert((pkt.flow, pkt.class), pkt.slot);
+                let line = if self.ledger.several_lines { pkt.tag } else { 0 };
+                let key = (pkt.flow, pkt.class, line);
+                let before = self.ledger.last_out.insert(key, pkt.slot);
                 assert!(
                     before < Some(pkt.slot),
                     "flow {} out of order: {before:?}, {}",

@@ -33,6 +33,7 @@ pub mod cobalt;
 pub mod codel;
 pub mod csfq;
 pub mod drr;
+pub mod dualpi2;
 pub mod fq_codel;
 pub mod fred;
 pub mod pie;
@@ -101,6 +102,7 @@ pub fn run(case: &Case, tape: &mut Tape) {
             // Its twin follows the queue's own estimates step by step: tests/ewfq.rs.
             "ewfq" => false,
             "feng_red" => with::<red::Twinned<_, crate::naive::feng_red::NaiveFengRed>>(case, tape),
+            "dualpi2" => with::<dualpi2::Twinned>(case, tape),
             "fq_codel" => with::<fq_codel::Twinned>(case, tape),
             "fred" => with::<fred::Twinned>(case, tape),
             "pie" => with::<pie::Twinned>(case, tape),
@@ -120,7 +122,7 @@ pub fn run(case: &Case, tape: &mut Tape) {
         };
     if !played {
         let queue = case.config.build(case.link, case.dice.clone()).expect("it was built before");
-        play(&mut Checked::new(queue, case.link), &case.link, Bounds::NONE, tape);
+        play(&mut Checked::of(&case.config, queue, case.link), &case.link, Bounds::NONE, tape);
     }
 }
 
@@ -128,7 +130,7 @@ pub fn run(case: &Case, tape: &mut Tape) {
 fn with<Q: Twinned>(case: &Case, tape: &mut Tape) -> bool {
     let Some(queue) = Q::beside(&case.config, case.link, case.dice.clone()) else { return false };
     let bounds = Bounds { patience: queue.patience(), least: Q::LEAST };
-    play(&mut Checked::new(queue, case.link), &case.link, bounds, tape);
+    play(&mut Checked::of(&case.config, queue, case.link), &case.link, bounds, tape);
     true
 }
 
