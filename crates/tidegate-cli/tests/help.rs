@@ -186,6 +186,7 @@ fn every_queue_source_and_scenario_is_listed_and_shown() {
         "vegas_rem",
         "reno_num",
         "dctcp",
+        "prague",
         "ledbat",
         "bbr",
         "unresponsive",

@@ -281,9 +281,10 @@ fn marks_are_set_where_the_sender_speaks_ecn_and_the_checksum_stays_right() {
     }
 }
 
-/// Frames of ECT(1), a seventh of the line, beside Not-ECT ones of more than the line: DualPI2 sends
-/// all of them within a millisecond and a half, unchanged or with a mark, while the others wait for
-/// its target. A flood of ECT(1) joins the others' queue, and the seventh still leaves soon.
+/// Frames of ECT(1), a seventh of the line, beside Not-ECT ones of more than the line: DualPI2
+/// sends all of them within a millisecond and a half, unchanged or with a mark, while the others
+/// wait for its target. A flood of ECT(1) joins the others' queue, and the seventh still leaves
+/// soon.
 #[test]
 fn frames_of_scalable_senders_wait_for_less() {
     for flood in [Ecn::NotEct, Ecn::Ect1] {

@@ -1,5 +1,7 @@
 //! The library's bottleneck against the simulator's links: the same packets are delivered and
 //! dropped at the same nanoseconds, over one link and over two in a row.
+use std::collections::BTreeSet;
+
 use tidegate::bottleneck::{Capacity, Outcome, Steps, Trace};
 use tidegate::catalog::{self, AnyQueue};
 use tidegate::rng::mix;
@@ -137,21 +139,22 @@ impl Case {
             })
             .collect();
         offers.sort_unstable();
-        let (mut dropped, mut lost) = (vec![], vec![]);
+        let (mut dropped, mut lost, mut marked) = (vec![], vec![], BTreeSet::new());
         for hop in 0..self.links.len() {
-            offers = self.over(hop, &offers, [&mut dropped, &mut lost]);
+            offers = self.over(hop, &offers, [&mut dropped, &mut lost], &mut marked);
         }
         let mut seen = [offers, dropped, lost];
         seen.iter_mut().for_each(|list| list.sort_unstable());
         seen
     }
 
-    /// What comes out of link `hop`.
+    /// What comes out of link `hop`. A mark stays, and the next queue may go by it.
     fn over(
         &self,
         hop: usize,
         offers: &[(u64, u32, u32, u16)],
         [dropped, lost]: [&mut Vec<(u64, u32, u32, u16)>; 2],
+        marked: &mut BTreeSet<(u32, u32)>,
     ) -> Vec<(u64, u32, u32, u16)> {
         let (link, delay, _) = self.links[hop];
         let capacity = self.capacities[hop].clone().unwrap_or(link.rate.into());
@@ -161,12 +164,16 @@ impl Case {
             bottleneck = bottleneck.with_loss(loss, dice);
         }
         for &(at, flow, number, len) in offers {
-            let packet = Packet::new(mix(flow as u64), len as u32).with_ecn(Case::ecn(flow));
+            let ecn = if marked.contains(&(flow, number)) { Ecn::Ce } else { Case::ecn(flow) };
+            let packet = Packet::new(mix(flow as u64), len as u32).with_ecn(ecn);
             bottleneck.offer(Time::from_nanos(at), packet, (flow, number));
         }
         let mut out = vec![];
         while let Some(fate) = bottleneck.poll_fate(Time::from_nanos(END - 1)) {
             let ((flow, number), at) = (fate.payload, fate.at.as_nanos());
+            if fate.packet.ecn == Ecn::Ce {
+                marked.insert((flow, number));
+            }
             match fate.outcome {
                 Outcome::Delivered => out.push((at, flow, number, fate.packet.len as u16)),
                 Outcome::Dropped(_) => {

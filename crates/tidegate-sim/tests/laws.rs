@@ -18,6 +18,8 @@ enum Fate {
     AtRandom { probability: f64, dice: Rng },
     /// It marks what finds so many waiting.
     Mark { threshold: usize },
+    /// It marks each with one probability.
+    MarkAtRandom { probability: f64, dice: Rng },
 }
 
 /// A queue without limit under such a fate.
@@ -42,7 +44,15 @@ impl Line {
                 number >= *first && (number - *first).is_multiple_of(*period)
             }
             Fate::AtRandom { probability, dice } => dice.chance(*probability),
-            Fate::Pass | Fate::Mark { .. } => false,
+            Fate::Pass | Fate::Mark { .. } | Fate::MarkAtRandom { .. } => false,
+        }
+    }
+
+    fn marks(&mut self) -> bool {
+        match &mut self.fate {
+            Fate::Mark { threshold } => self.waiting.len() >= *threshold,
+            Fate::MarkAtRandom { probability, dice } => dice.chance(*probability),
+            _ => false,
         }
     }
 }
@@ -53,9 +63,7 @@ impl Qdisc for Line {
         if self.loses() {
             return out.dropped(now, &pkt, DropReason::Forced);
         }
-        if matches!(self.fate, Fate::Mark { threshold } if self.waiting.len() >= threshold)
-            && pkt.ecn.is_capable()
-        {
+        if self.marks() && pkt.ecn.is_capable() {
             pkt.ecn = tidegate::Ecn::Ce;
             out.marked(now, &pkt, MarkReason::Early);
         }
@@ -292,6 +300,26 @@ fn dctcp_keeps_the_queue_at_the_threshold() {
             "{flows} flows: {alpha} of the fraction"
         );
         assert_eq!(link.utilization, 1.0);
+    }
+}
+
+/// Where each packet is marked with probability p, Prague's window rises by 1 − p in a round trip
+/// and is cut by p/2 in one and what passes until the next mark, 1/(p W) more. So p W = 1 + √3 for
+/// small p. With a round trip below 25 ms all of this goes by 25 ms, and the rate is that of 25 ms.
+#[test]
+fn pragues_window_goes_with_one_over_p_whatever_the_round_trip() {
+    let rate = |rtt: f64, probability: f64| {
+        let fate = Fate::MarkAtRandom { probability, dice: Rng::from_seed(7) };
+        let second = |s: f64| Time::ZERO + Span::from_secs(s);
+        let plan = Plan { warmup: second(20.0), ..Plan::until(second(220.0)) };
+        let network = network(&Tcp::prague(), 1, FAST, Span::from_secs(rtt), fate);
+        let out = simulate(network, &plan, Seed::new(3)).unwrap();
+        out.groups[0].counters.goodput_bytes as f64 / 1000.0 / 200.0
+    };
+    let law = |rtt: f64, p: f64| (1.0 + 3f64.sqrt()) * (1.0 - p) / p / rtt;
+    for (rtt, p) in [(0.1, 0.01), (0.05, 0.02), (0.025, 0.04), (0.0125, 0.04), (0.005, 0.02)] {
+        let ratio = rate(rtt, p) / law(rtt.max(0.025), p);
+        assert!((0.9..1.1).contains(&ratio), "{rtt} s, {p}: {ratio} of the law");
     }
 }
 

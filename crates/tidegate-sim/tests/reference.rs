@@ -237,7 +237,7 @@ impl Draw {
         let ecn = if congestion.counts_marks() {
             EcnUse::On
         } else {
-            self.pick(&[EcnUse::Off, EcnUse::On, EcnUse::On, EcnUse::Ignore])
+            self.pick(&[EcnUse::Off, EcnUse::On, EcnUse::Ect1, EcnUse::Ignore])
         };
         let reno =
             matches!((&congestion, flavor), (Congestion::Reno, Flavor::Reno | Flavor::NewReno));
@@ -269,7 +269,7 @@ impl Draw {
         };
         let tcp = Tcp { timestamps, delayed_ack, ..tcp };
         let tcp = match tcp.congestion {
-            Congestion::Bbr(_) | Congestion::Unresponsive(_) => {
+            Congestion::Bbr(_) | Congestion::Prague(_) | Congestion::Unresponsive(_) => {
                 let flavor = if flavor == Flavor::Rack { Flavor::Rack } else { Flavor::Sack };
                 let rules = if tcp.rules == Rules::Ns2 { Rules::Rfc } else { tcp.rules };
                 Tcp { flavor, rules, overhead: Span::ZERO, ..tcp }

@@ -81,7 +81,10 @@ fn every_tcp() -> Vec<Tcp> {
         for flavor in [Flavor::Reno, Flavor::NewReno, Flavor::Sack, Flavor::Rack] {
             for rules in [Rules::Rfc, Rules::Ns2, Rules::Linux, Rules::Ns1] {
                 let delayed_ack = Span::from_millis(if rules == Rules::Linux { 40 } else { 0 });
-                let paced = matches!(congestion, Congestion::Bbr(_) | Congestion::Unresponsive(_));
+                let paced = matches!(
+                    congestion,
+                    Congestion::Bbr(_) | Congestion::Prague(_) | Congestion::Unresponsive(_)
+                );
                 if paced
                     && (matches!(flavor, Flavor::Reno | Flavor::NewReno) || rules == Rules::Ns2)
                 {

@@ -51,7 +51,7 @@ fn the_twin_gives_the_golden_numbers() {
     {
         near(twin.laqm(delay), p);
     }
-    assert_eq!(NaiveDualPi2 { k: 0.5, ..paper() }.overloaded(), false);
+    assert!(!NaiveDualPi2 { k: 0.5, ..paper() }.overloaded());
     assert!(NaiveDualPi2 { k: 0.5, p: 1.0, ..paper() }.overloaded());
 }
 

@@ -27,9 +27,9 @@ impl Gated {
     pub fn new(queue: AnyQueue, rehash: Rehash, seed: u64) -> Gated {
         let (keys, free) = (Keys::new(rehash, seed, SLOTS), (0..SLOTS).collect());
         Gated {
+            overload: Overload::behind(&queue),
             queue,
             keys,
-            overload: Overload::new(),
             free,
             held: vec![Packet::new(0, 0); SLOTS as usize],
         }

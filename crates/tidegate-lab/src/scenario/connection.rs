@@ -34,9 +34,10 @@ impl Connection {
         let mut tcp = Tcp::default();
         match congestion {
             // What is of today begins as today's do (RFC 6928).
-            Congestion::Cubic(_) | Congestion::Dctcp(_) | Congestion::Bbr(_) => {
-                tcp.initial_window = Size::Packets(10)
-            }
+            Congestion::Cubic(_)
+            | Congestion::Dctcp(_)
+            | Congestion::Prague(_)
+            | Congestion::Bbr(_) => tcp.initial_window = Size::Packets(10),
             // Its window is the receiver's from the beginning; what is lost again, no timer need
             // tell.
             Congestion::Unresponsive(_) => {
@@ -84,7 +85,7 @@ impl Connection {
         match self.congestion {
             Congestion::Reno => key == "loss_recovery",
             // They pace.
-            Congestion::Bbr(_) => key == "overhead",
+            Congestion::Bbr(_) | Congestion::Prague(_) => key == "overhead",
             Congestion::Unresponsive(_) => ["initial_window", "overhead", "rules"].contains(&key),
             _ => false,
         }

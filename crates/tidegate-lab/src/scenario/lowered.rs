@@ -5,7 +5,7 @@ use tidegate_sim::sources::tcp;
 
 use super::connection::Connection;
 use super::sources::{Cbr, Source};
-use super::tcp::{Handshake, LossRecovery, Receiver, Rules, Switch, Timestamps};
+use super::tcp::{Codepoint, Handshake, LossRecovery, Receiver, Rules, Switch, Timestamps};
 
 /// The simulator's source.
 pub(crate) fn lowered(source: &Source) -> sim::Source {
@@ -56,8 +56,12 @@ pub(crate) fn lowered(source: &Source) -> sim::Source {
     }
 }
 
-fn codepoint(ecn: Switch) -> Ecn {
-    if ecn == Switch::On { Ecn::Ect0 } else { Ecn::NotEct }
+fn codepoint(ecn: Codepoint) -> Ecn {
+    match ecn {
+        Codepoint::On => Ecn::Ect0,
+        Codepoint::Ect1 => Ecn::Ect1,
+        Codepoint::Off => Ecn::NotEct,
+    }
 }
 
 fn lower_tcp(connection: &Connection) -> sim::Tcp {

@@ -11,7 +11,7 @@ use super::connection::Connection;
 use super::drawn::Drawn;
 use super::forge::Forge;
 use super::periods::Periods;
-use super::tcp::{Data, Switch, Tcp};
+use super::tcp::{Codepoint, Data, Tcp};
 
 /// What a flow sends.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +61,7 @@ pub const SOURCES: &[(&str, &str)] = &[
         "Reno as a law of rates: a packet more a round trip, half the window less for every mark",
     ),
     ("dctcp", "TCP DCTCP: a window that is cut by the fraction of packets marked (RFC 8257)"),
+    ("prague", "TCP Prague: DCTCP for the Internet, paced, its packets ECT(1) (L4S)"),
     ("ledbat", "TCP with LEDBAT's window, which yields to other traffic (RFC 6817)"),
     (
         "bbr",
@@ -98,7 +99,7 @@ params! {
         /// Each interval is multiplied by a number drawn from 1 − jitter to 1 + jitter.
         jitter: f64 = 0.5, "", 0.0 ..= 1.0;
         /// Whether its packets are ECN-capable; it heeds no mark all the same.
-        ecn: Switch = Switch::Off, "", 0 ..= 0;
+        ecn: Codepoint = Codepoint::Off, "", 0 ..= 0;
         /// The flow that its packets seem to be of: its own (`off`), another one each time
         /// (`random`), one of so many made-up ones (a number), a user's (`victims`), or one that
         /// the watched queue hashes to a user's place (`colliding`).
@@ -123,7 +124,7 @@ params! {
         /// Whether it starts on, or as likely on as it is later (`either`).
         begin: Begin = Begin::On, "", 0 ..= 0;
         /// Whether its packets are ECN-capable; it heeds no mark all the same.
-        ecn: Switch = Switch::Off, "", 0 ..= 0;
+        ecn: Codepoint = Codepoint::Off, "", 0 ..= 0;
         /// The flow that its packets seem to be of: its own (`off`), another one each time
         /// (`random`), one of so many made-up ones (a number), a user's (`victims`), or one that
         /// the watched queue hashes to a user's place (`colliding`).
@@ -152,7 +153,7 @@ params! {
         /// Length of a packet on the wire.
         packet: Bytes = Bytes::new(200), "L", 1 ..= 65_535;
         /// Whether its packets are ECN-capable; it heeds no mark all the same.
-        ecn: Switch = Switch::Off, "", 0 ..= 0;
+        ecn: Codepoint = Codepoint::Off, "", 0 ..= 0;
     }
 }
 
@@ -170,7 +171,7 @@ params! {
         /// Each interval is multiplied by a number drawn from 1 − jitter to 1 + jitter.
         jitter: f64 = 0.5, "", 0.0 ..= 1.0;
         /// Whether its packets are ECN-capable; it heeds no mark all the same.
-        ecn: Switch = Switch::Off, "", 0 ..= 0;
+        ecn: Codepoint = Codepoint::Off, "", 0 ..= 0;
     }
 }
 
@@ -208,7 +209,7 @@ params! {
         /// Whether the rate falls while the round trip grows (RFC 5348 §4.5).
         damping: Damping = Damping::On, "", 0 ..= 0;
         /// Whether its packets are ECN-capable; a mark counts as a loss.
-        ecn: Switch = Switch::Off, "", 0 ..= 0;
+        ecn: Codepoint = Codepoint::Off, "", 0 ..= 0;
     }
 }
 

@@ -17,6 +17,18 @@ choices! {
 }
 
 choices! {
+    /// Whether the packets of a source without connections are ECN-capable.
+    pub enum Codepoint {
+        /// They are ECT(0).
+        On = "on",
+        /// They are ECT(1), as those of senders for L4S (RFC 9331).
+        Ect1 = "ect1",
+        /// They are not.
+        Off = "off",
+    }
+}
+
+choices! {
     /// How TCP finds and repairs losses.
     pub enum LossRecovery {
         /// The receiver tells what it has (RFC 2018, 6675).
@@ -104,8 +116,8 @@ params! {
         packet: Bytes = Bytes::new(1000), "L", 41 ..= 65_535;
         /// Length of an acknowledgement on the wire.
         ack: Bytes = Bytes::new(40), "", 1 ..= 65_535;
-        /// Whether it speaks ECN (RFC 3168). With `ignore` its packets are ECN-capable and it heeds
-        /// no mark.
+        /// Whether it speaks ECN (RFC 3168). With `ect1` its packets are ECT(1), as those of
+        /// `prague` always are. With `ignore` they are ECN-capable and it heeds no mark.
         ecn: EcnUse = EcnUse::Off, "", 0 ..= 0;
         /// How much each connection sends: `endless`, or a size, a list of sizes or a distribution,
         /// as in "5 MB".

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tidegate::{Bytes, Span};
 use tidegate_gateway::demo::{Demo, FRAME, Group, Sending, Tcp, has_congestion_control, possible};
 use tidegate_gateway::path::rehash::Rehash;
-use tidegate_lab::scenario::{self, EcnUse, Forge, Network, Receiver, Source, Switch, Ways};
+use tidegate_lab::scenario::{self, Codepoint, EcnUse, Forge, Network, Receiver, Source, Ways};
 use tidegate_lab::suite::{Asked, Cell};
 use tidegate_lab::{Job, Problems, QueueSpec, Scenario, Set, check, run};
 use tidegate_report::page::{Block, Page};
@@ -212,7 +212,7 @@ fn sender(group: &scenario::Group) -> Result<Group, Not> {
         Source::Cbr(cbr) if cbr.forge != Forge::Off => {
             return Err(Not::Possible("the rig's senders forge no addresses"));
         }
-        Source::Cbr(cbr) if cbr.ecn == Switch::Off => {
+        Source::Cbr(cbr) if cbr.ecn == Codepoint::Off => {
             let length = on_the_wire(cbr.packet)?;
             Sending::Udp { rate: cbr.rate, length: length.get() as u32 }
         }

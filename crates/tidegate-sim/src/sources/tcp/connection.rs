@@ -95,7 +95,7 @@ impl Connection {
             timeout_after_cut: rules.timeout_after_cut,
             growth: rules.growth,
             opening,
-            marks: MarkReply::new(tcp.ecn, rules),
+            marks: MarkReply::new(tcp, rules),
             departures: Departures::new(tcp, rules),
             len: tcp.segment.get() as u16,
         }

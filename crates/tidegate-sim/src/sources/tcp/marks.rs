@@ -1,14 +1,15 @@
 //! A sender's part in ECN: which segments are ECN-capable, and how echoed marks are answered.
 use tidegate::Ecn;
 
-use super::EcnUse;
 use super::rules::{EctSegments, MarkResponse, MarkedAck, RuleSet};
+use super::{EcnUse, Tcp};
 use crate::net::flight::flag;
 
 /// What one connection sends and answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MarkReply {
     ect: EctSegments,
+    codepoint: Ecn,
     /// Whether echoed marks are answered.
     heeds: bool,
     pub response: MarkResponse,
@@ -22,10 +23,14 @@ pub(super) struct MarkReply {
 }
 
 impl MarkReply {
-    pub fn new(ecn: EcnUse, rules: &RuleSet) -> MarkReply {
+    pub fn new(tcp: &Tcp, rules: &RuleSet) -> MarkReply {
         MarkReply {
             ect: rules.ect,
-            heeds: ecn != EcnUse::Ignore,
+            codepoint: match tcp.ecn {
+                EcnUse::Ect1 => Ecn::Ect1,
+                _ => tcp.congestion.needs().codepoint,
+            },
+            heeds: tcp.ecn != EcnUse::Ignore,
             response: rules.mark_response,
             marked_ack: rules.marked_ack,
             reduced: false,
@@ -58,6 +63,6 @@ impl MarkReply {
             return 0;
         }
         let reduced = std::mem::take(&mut self.reduced);
-        Ecn::Ect0 as u8 | if reduced { flag::REDUCED } else { 0 }
+        self.codepoint as u8 | if reduced { flag::REDUCED } else { 0 }
     }
 }

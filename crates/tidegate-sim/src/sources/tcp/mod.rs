@@ -144,8 +144,11 @@ tidegate::choices! {
     pub enum EcnUse {
         /// Its packets are Not-ECT.
         Off = "off",
-        /// Data segments are ECT(0); retransmissions and acknowledgements are not.
+        /// Data segments are ECT(0), those of a control for L4S ECT(1); retransmissions and
+        /// acknowledgements are not.
         On = "on",
+        /// The same, and all are ECT(1), as only a control for L4S should (RFC 9331).
+        Ect1 = "ect1",
         /// The same, and echoed marks are not heeded: a sender that cheats.
         Ignore = "ignore",
     }
@@ -234,6 +237,17 @@ impl Tcp {
         }
     }
 
+    /// Prague (draft-briscoe-iccrg-prague-congestion-control-04) with selective acknowledgements
+    /// and an initial window of 10, otherwise as [`Tcp::reno`].
+    pub fn prague() -> Tcp {
+        Tcp {
+            congestion: Congestion::Prague(PragueParams::default()),
+            initial_window: 10.0,
+            ecn: EcnUse::On,
+            ..Tcp::sack()
+        }
+    }
+
     /// A sender of `rate` that heeds neither loss nor mark, and finds losses by time; otherwise as
     /// [`Tcp::reno`].
     pub fn unresponsive(rate: Rate) -> Tcp {
@@ -309,7 +323,7 @@ impl Tcp {
             return Err(ConfigError::new("rules", "ns1", "are of Reno and NewReno only"));
         }
         self.congestion.check()?;
-        if self.congestion.counts_marks() && self.ecn != EcnUse::On {
+        if self.congestion.counts_marks() && !matches!(self.ecn, EcnUse::On | EcnUse::Ect1) {
             let why = format!("must be on: {} counts marks", self.congestion.name());
             return Err(ConfigError::new("ecn", self.ecn.write(), why));
         }

@@ -71,7 +71,7 @@ impl Protection {
         let mut found = most;
         for attempt in 0..ATTEMPTS {
             let half = hash >> (32 * attempt) & 0xffff_ffff;
-            let at = (half * most as u64 >> 32) as usize;
+            let at = ((half * most as u64) >> 32) as usize;
             let bucket = &mut self.buckets[at];
             if bucket.flow == flow {
                 bucket.expires = bucket.expires.max(now);

@@ -11,8 +11,8 @@ const WHOLE: i64 = 1 << 16;
 /// Whose turn it is while both wait.
 #[derive(Clone, Debug)]
 pub(super) enum Turn {
-    /// The L queue's while it has credit: `share` of [`WHOLE`] of what it sends is taken from it, the
-    /// rest of what the C queue sends is added to it, which begins with `fresh`.
+    /// The L queue's while it has credit, which begins with `fresh`: `share` of [`WHOLE`] of what
+    /// it sends is taken from that, the rest of what the C queue sends is added.
     Weighted { share: i64, fresh: i64, credit: i64 },
     /// His who waited longest, the L queue so much longer.
     Shifted(Span),

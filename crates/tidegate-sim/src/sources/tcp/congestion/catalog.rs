@@ -9,6 +9,7 @@ use super::binomial::{Binomial, BinomialParams};
 use super::cubic::{Cubic, CubicParams};
 use super::dctcp::{Dctcp, DctcpParams};
 use super::ledbat::{Ledbat, LedbatParams};
+use super::prague::{Prague, PragueParams};
 use super::reno::Reno;
 use super::reno_num::{RenoNum, RenoNumParams};
 use super::unresponsive::{Unresponsive, UnresponsiveParams};
@@ -142,6 +143,9 @@ controls! { $
     "reno_num" => RenoNum(RenoNumParams),
     /// In proportion to the fraction of packets marked (RFC 8257).
     "dctcp" => Dctcp(DctcpParams),
+    /// In proportion to the fraction of packets marked, for L4S
+    /// (draft-briscoe-iccrg-prague-congestion-control-04); with selective acknowledgements.
+    "prague" => Prague(PragueParams),
     /// By the delay that it adds, so that it yields (RFC 6817).
     "ledbat" => Ledbat(LedbatParams),
     /// By a model of the path, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00);

@@ -3,7 +3,7 @@
 //! Each congestion control is a file that implements [`CongestionControl`], and a line in
 //! `catalog`. The connection knows it through [`Window`] only, which adds what all have in common:
 //! bounds, rounding and the inflation of fast recovery.
-use tidegate::{ConfigError, Rng, Span, Time};
+use tidegate::{ConfigError, Ecn, Rng, Span, Time};
 
 use super::Tcp;
 use super::delivery::{Sample, SegmentRate};
@@ -16,6 +16,7 @@ mod cubic;
 mod dctcp;
 mod ledbat;
 mod marks;
+mod prague;
 mod reno;
 mod reno_num;
 mod unresponsive;
@@ -31,6 +32,7 @@ pub use catalog::Congestion;
 pub use cubic::{CubicParams, FastConvergence, SlowStart};
 pub use dctcp::DctcpParams;
 pub use ledbat::LedbatParams;
+pub use prague::PragueParams;
 pub use reno_num::RenoNumParams;
 pub use unresponsive::UnresponsiveParams;
 pub use vegas::VegasParams;
@@ -141,6 +143,8 @@ pub(crate) struct Needs {
     pub answers: Answers,
     /// How marks reach it.
     pub marks: MarkFeedback,
+    /// The codepoint of its ECN-capable segments.
+    pub codepoint: Ecn,
     /// Whether each acknowledgement brings a sample of the delivery rate.
     pub rate_samples: bool,
     /// Whether the receiver measures how long each segment is under way.
@@ -154,6 +158,7 @@ impl Needs {
     pub const CLASSIC: Needs = Needs {
         answers: Answers::Everything,
         marks: MarkFeedback::OncePerRound,
+        codepoint: Ecn::Ect0,
         rate_samples: false,
         delays: false,
         paces_as: None,
