@@ -54,7 +54,8 @@ QUEUES = {
     ),
     "cake": Queue("cake unlimited besteffort flows nowash no-ack-filter memlimit 400k"),
     "fq_pie": Queue(
-        f"fq_pie limit {LIMIT} flows 1024 target 15ms tupdate 15ms alpha 2 beta 20 quantum {FRAME} noecn"
+        f"fq_pie limit {LIMIT} flows 1024 target 15ms tupdate 15ms alpha 2 beta 20 quantum {FRAME} noecn",
+        "fq_pie/paper",
     ),
     "hhf": Queue(f"hhf limit {LIMIT} quantum {FRAME}"),
 }

@@ -16,7 +16,7 @@ const SINGLE: [(&str, &str); 1] = [("ways", "1")];
 
 /// Every queue that hashes flows to places, with how many there are, or how many sets of eight.
 fn targets() -> Vec<Target> {
-    let mut all: Vec<Target> = ["fq_codel", "drr", "wfq", "ewfq"]
+    let mut all: Vec<Target> = ["fq_codel", "fq_pie", "drr", "wfq", "ewfq"]
         .map(|name| Target::new(name, "auto", &[], 1024.0 / 8.0))
         .into();
     all.push(Target::new("sfq", "auto", &[("bins", "1024")], 1024.0));

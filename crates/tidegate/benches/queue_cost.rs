@@ -193,6 +193,14 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::All,
     },
     Subject {
+        // Two packets per flow are fewer than a PIE signals, so the longest makes room.
+        name: "fq_pie",
+        settings: &[],
+        path: "joins its queue, and each second one costs the longest its head",
+        took: stolen,
+        mixes: Mixes::All,
+    },
+    Subject {
         // All classes have packets; the limit of all is what sheds.
         name: "drr",
         settings: &[("classes", "100")],

@@ -166,6 +166,7 @@ catalog! {
     sfq => Sfq,
     sfq_red => SfqRed,
     sfred => Sfred,
+    fq_pie => FqPie,
 }
 
 impl AnyConfig {

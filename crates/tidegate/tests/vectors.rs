@@ -60,6 +60,13 @@ impl Who {
         Who { changed: &[("weight", "0.05")], ..Who::USUAL },
         Who { flows: 40, changed: &[("weight", "0.05"), ("probability", "0.5")], ..Who::USUAL },
         Who { flows: 2, ect: 0.9, changed: &[("weight", "0.05")], ..Who::USUAL },
+        // A probability at which marks end is passed in so short a time.
+        Who {
+            flows: 20,
+            ect: 0.9,
+            length: 2,
+            changed: &[("ecn_prob", "1"), ("tupdate", "1 ms"), ("max_burst", "0 ns")],
+        },
     ];
 }
 

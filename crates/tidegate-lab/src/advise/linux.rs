@@ -52,6 +52,17 @@ fn queue(spec: &QueueSpec, words: &Words<'_>) -> Option<String> {
             words.sixteenths("beta")?
         ),
         "dualpi2" => words.dualpi2(packets)?,
+        "fq_pie" => format!(
+            "fq_pie limit {packets} flows {} target {} tupdate {} alpha {} beta {} quantum \
+             {}{ecn}{}",
+            words.number("flows")?,
+            words.time("target")?,
+            words.time("tupdate")?,
+            words.sixteenths("alpha")?,
+            words.sixteenths("beta")?,
+            words.size("quantum")?,
+            words.ecn_prob()?,
+        ),
         "sfq" => words.sfq(packets)?,
         "red" => format!("red limit {} {}", words.bytes(words.link.limit), words.red()?),
         "choke" => format!("choke limit {packets} {}", words.choke()?),
@@ -124,6 +135,12 @@ impl Words<'_> {
         ))
     }
 
+    /// In per cent, where there are marks.
+    fn ecn_prob(&self) -> Option<String> {
+        let per_cent = (100.0 * self.number("ecn_prob")?).round();
+        Some(if self.ecn().is_empty() { String::new() } else { format!(" ecn_prob {per_cent}") })
+    }
+
     fn sfq(&self, packets: u64) -> Option<String> {
         let divisor = (self.number("bins")? as u64).next_power_of_two().min(65_536);
         let flows = (divisor / 2).clamp(127, 65_408).max(packets.div_ceil(SFQ_DEPTH));
@@ -187,6 +204,16 @@ mod tests {
             ),
             ("codel/paper", "codel limit 1250 target 5000us interval 100000us ecn"),
             ("pie/paper", "pie limit 1250 target 15000us tupdate 15000us alpha 2 beta 20 ecn"),
+            (
+                "fq_pie/paper",
+                "fq_pie limit 1250 flows 1024 target 15000us tupdate 15000us alpha 2 beta 20 \
+                 quantum 1514",
+            ),
+            (
+                "fq_pie/paper,ecn=on,flows=64",
+                "fq_pie limit 1250 flows 64 target 15000us tupdate 15000us alpha 2 beta 20 \
+                 quantum 1514 ecn ecn_prob 10",
+            ),
             ("sfb/linux", "sfb limit 1250"),
             (
                 "dualpi2/linux",

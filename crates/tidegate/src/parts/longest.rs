@@ -14,7 +14,7 @@ use crate::choices;
 use crate::packet::Packet;
 use crate::parts::heaviest::Heaviest;
 use crate::parts::lines::Lines;
-use crate::qdisc::{Backlog, Link};
+use crate::qdisc::{Backlog, DropReason, Link};
 use crate::units::Size;
 
 choices! {
@@ -131,6 +131,29 @@ impl Longest {
         self.backlog.remove(pkt.len);
         self.weigh(line);
         Some(pkt)
+    }
+
+    /// The longest line to take from; the `arrival`'s where no packet has any length.
+    #[inline]
+    pub fn longest_or(&self, arrival: usize) -> usize {
+        match self.longest() {
+            (_, 0) => arrival,
+            (line, _) => line,
+        }
+    }
+
+    /// A packet leaves `line` to make room, its head or its `tail`. The reason says whether it was
+    /// itself the arrival, which stands at the tail of the line `arrival`.
+    #[inline]
+    pub fn evict(
+        &mut self,
+        line: usize,
+        arrival: usize,
+        tail: bool,
+    ) -> Option<(Packet, DropReason)> {
+        let victim = if tail { self.pop_tail(line) } else { self.pop(line) }?;
+        let itself = line == arrival && (tail || self.of(line).packets == 0);
+        Some((victim, if itself { DropReason::Overlimit } else { DropReason::Evicted }))
     }
 
     /// `pkt`, which waits in no line, is put aside: it is neither counted nor weighed.

@@ -11,7 +11,8 @@
 //!     turns.activate(queue, 1500);
 //! }
 //! let mut next = || turns.next(|_| 1500, |queue, _| lines.pop(queue)).map(|pkt| pkt.flow);
-//! assert_eq!([next(), next(), next(), next(), next()], [Some(0), Some(0), Some(2), Some(0), None]);
+//! assert_eq!([next(), next(), next(), next()], [Some(0), Some(0), Some(2), Some(0)]);
+//! assert_eq!(next(), None);
 //! ```
 use alloc::vec;
 use alloc::vec::Vec;

@@ -15,6 +15,7 @@
 //!     derandomize: Derandomize::On,
 //!     cap: Cap::On,
 //!     decay: Decay::Idle,
+//!     ceiling: 1.0,
 //! };
 //! let (mut line, mut dice) = (PieControl::new(&law), Rng::from_seed(1));
 //! line.left(Some(Span::from_millis(35)));
@@ -78,6 +79,9 @@ pub struct PieLaw {
     pub cap: Cap,
     /// When the probability decays.
     pub decay: Decay,
+    /// The most that the probability can be. Above 1 it says how long the delay was too long, and
+    /// takes as long to come back.
+    pub ceiling: f64,
 }
 
 /// Below a probability, the step of an update is divided by this (pan2017 §4.2): small
@@ -166,7 +170,7 @@ impl PieControl {
         if decays {
             self.probability *= DECAY;
         }
-        self.probability = self.probability.clamp(0.0, 1.0);
+        self.probability = self.probability.clamp(0.0, law.ceiling);
         self.delay_old = self.delay;
         self.burst = self.burst - law.tupdate;
     }

@@ -117,21 +117,18 @@ impl RoundRobin {
     /// any length it is taken for the longest.
     fn steal<S: Sink + ?Sized>(&mut self, now: Time, arrival: usize, out: &mut S) {
         let line = match self.held.longest() {
-            (_, 0) => arrival,
-            (line, _) if self.ties == Ties::Number => line,
-            (line, most) => {
+            (line, most) if most > 0 && self.ties == Ties::Turn => {
                 self.turns.iter().find(|&line| self.held.length(line) == most).unwrap_or(line)
             }
+            _ => self.held.longest_or(arrival),
         };
         let tail = self.overflow == Overflow::LongestTail;
-        let victim = if tail { self.held.pop_tail(line) } else { self.held.pop(line) };
-        let Some(victim) = victim else { return };
-        let emptied = self.held.of(line).packets == 0;
-        if emptied {
-            self.turns.leave(line);
+        if let Some((victim, why)) = self.held.evict(line, arrival, tail) {
+            if self.held.of(line).packets == 0 {
+                self.turns.leave(line);
+            }
+            out.dropped(now, &victim, why);
         }
-        let itself = line == arrival && (tail || emptied);
-        out.dropped(now, &victim, if itself { DropReason::Overlimit } else { DropReason::Evicted });
     }
 
     /// All that waits, in the order in which it would leave by [`next`](RoundRobin::next), is put

@@ -102,8 +102,7 @@ impl FqCodel {
     fn drop_from_fattest<S: Sink + ?Sized>(&mut self, now: Time, arrival: usize, out: &mut S) {
         // Where no packet has any length there is no fattest queue, but the arrival's own has a
         // packet.
-        let (queue, _) =
-            Some(self.held.longest()).filter(|&(_, bytes)| bytes > 0).unwrap_or((arrival, 0));
+        let queue = self.held.longest_or(arrival);
         let half = (self.held.of(queue).packets / 2).clamp(1, self.drop_batch);
         for _ in 0..half {
             let Some(victim) = self.held.pop(queue) else {

@@ -53,6 +53,7 @@ impl PieConfig {
             derandomize: self.derandomize,
             cap: self.cap,
             decay: self.decay,
+            ceiling: 1.0,
         }
     }
 }

@@ -30,6 +30,8 @@ pub struct NaivePie {
     pub cap: bool,
     /// Decay below half the target (appendix B) instead of without any delay (§4.2, appendix A).
     pub decay_when_calm: bool,
+    /// Where the probability ends: 1 (§4.2).
+    pub ceiling: f64,
     pub drop_prob: f64,
     pub qdelay_old: f64,
     pub burst_allowance: f64,
@@ -49,6 +51,7 @@ impl NaivePie {
             derandomize: true,
             cap: true,
             decay_when_calm: false,
+            ceiling: 1.0,
             drop_prob: 0.0,
             qdelay_old: 0.0,
             burst_allowance: 150.0,
@@ -124,7 +127,7 @@ impl NaivePie {
         if if self.decay_when_calm { calm } else { idle } {
             self.drop_prob *= 0.98;
         }
-        self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
+        self.drop_prob = self.drop_prob.clamp(0.0, self.ceiling);
         // §4.4: the allowance runs down.
         self.burst_allowance = (self.burst_allowance - self.update).max(0.0);
         self.qdelay_old = qdelay;

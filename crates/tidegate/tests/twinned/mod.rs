@@ -35,6 +35,7 @@ pub mod csfq;
 pub mod drr;
 pub mod dualpi2;
 pub mod fq_codel;
+pub mod fq_pie;
 pub mod fred;
 pub mod pie;
 pub mod purge;
@@ -104,6 +105,7 @@ pub fn run(case: &Case, tape: &mut Tape) {
             "feng_red" => with::<red::Twinned<_, crate::naive::feng_red::NaiveFengRed>>(case, tape),
             "dualpi2" => with::<dualpi2::Twinned>(case, tape),
             "fq_codel" => with::<fq_codel::Twinned>(case, tape),
+            "fq_pie" => with::<fq_pie::Twinned>(case, tape),
             "fred" => with::<fred::Twinned>(case, tape),
             "pie" => with::<pie::Twinned>(case, tape),
             "purge" => with::<purge::Twinned>(case, tape),

@@ -114,23 +114,28 @@ impl Qdisc for Twinned {
     as_the_queue!();
 }
 
+/// The twin as the parameters set it.
+pub(super) fn naive(set: &Set, link: Link) -> NaivePie {
+    let max_burst = set.secs("max_burst") * 1e3;
+    NaivePie {
+        target: set.secs("target"),
+        alpha: set.number("alpha"),
+        beta: set.number("beta"),
+        update: set.secs("tupdate") * 1e3,
+        max_burst,
+        burst_allowance: max_burst,
+        derandomize: set.is("derandomize", "on"),
+        cap: set.is("cap", "on"),
+        decay_when_calm: set.is("decay", "calm"),
+        ..NaivePie::new(link.mean_packet.get() as f64)
+    }
+}
+
 impl super::Twinned for Twinned {
     fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Twinned> {
         let AnyQueue::Pie(queue) = config.build(link, dice).ok()? else { return None };
         let set = Set(config);
-        let max_burst = set.secs("max_burst") * 1e3;
-        let twin = NaivePie {
-            target: set.secs("target"),
-            alpha: set.number("alpha"),
-            beta: set.number("beta"),
-            update: set.secs("tupdate") * 1e3,
-            max_burst,
-            burst_allowance: max_burst,
-            derandomize: set.is("derandomize", "on"),
-            cap: set.is("cap", "on"),
-            decay_when_calm: set.is("decay", "calm"),
-            ..NaivePie::new(link.mean_packet.get() as f64)
-        };
+        let twin = naive(&set, link);
         Some(Twinned {
             queue,
             twin,
