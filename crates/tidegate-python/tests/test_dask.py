@@ -88,6 +88,38 @@ def test_a_killed_worker_loses_nothing(client, expected, tmp_path):
     assert victim not in client.run(os.getpid).values()
 
 
+# What PBS answers to: a job begins at once, on this machine.
+QSUB = """#!/bin/sh
+bash "$1" >/dev/null 2>&1 &
+echo $!.here
+"""
+QDEL = """#!/bin/sh
+kill "${1%.here}" 2>/dev/null || true
+"""
+
+
+def test_jobs_of_pbs_make_the_commands_bytes(expected, tmp_path, monkeypatch):
+    """A real ``PBSCluster`` writes, submits and ends its jobs; only PBS itself is played."""
+    jobqueue = pytest.importorskip("dask_jobqueue")
+    for name, text in (("qsub", QSUB), ("qdel", QDEL)):
+        played = tmp_path / "bin" / name
+        played.parent.mkdir(exist_ok=True)
+        played.write_text(text)
+        played.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    path, whole = expected
+    asked = dict(cores=1, processes=1, memory="1 GB", walltime="00:10:00")
+    scheduler = {"dashboard_address": None, "host": "127.0.0.1"}
+    with jobqueue.PBSCluster(**asked, scheduler_options=scheduler, silence_logs=50) as cluster:
+        script = cluster.job_script()
+        assert "#PBS -l select=1:ncpus=1" in script and "#PBS -l walltime=00:10:00" in script
+        cluster.scale(jobs=2)
+        with distributed.Client(cluster) as client:
+            client.wait_for_workers(2, timeout=60)
+            result = tidegate.dask.sweep(path, client, tmp_path / "out")
+    assert result.run == 480 and tables(tmp_path / "out") == whole
+
+
 def test_an_interrupted_study_goes_on_elsewhere(client, expected, tmp_path):
     path, whole = expected
 
