@@ -283,8 +283,8 @@ fn marks_are_set_where_the_sender_speaks_ecn_and_the_checksum_stays_right() {
 
 /// Frames of ECT(1), a seventh of the line, beside Not-ECT ones of more than the line: DualPI2
 /// sends all of them within a millisecond and a half, unchanged or with a mark, while the others
-/// wait for its target. A flood of ECT(1) joins the others' queue, and the seventh still leaves
-/// soon.
+/// wait for its target. Of a flood of ECT(1) what is too much joins the others' queue, and the
+/// seventh still leaves soon.
 #[test]
 fn frames_of_scalable_senders_wait_for_less() {
     for flood in [Ecn::NotEct, Ecn::Ect1] {
@@ -323,7 +323,8 @@ fn frames_of_scalable_senders_wait_for_less() {
         }
         let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;
         let means = [mean(&waits[0]), mean(&waits[1])];
-        assert!(means[0] < 0.0015 && means[1] > 0.01, "{flood:?}: {means:?}");
+        let least = if flood == Ecn::NotEct { 0.01 } else { 0.002 };
+        assert!(means[0] < 0.0015 && means[1] > least, "{flood:?}: {means:?}");
         assert!(marks > 100, "{flood:?}: {marks} marks");
     }
 }

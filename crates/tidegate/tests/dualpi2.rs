@@ -88,10 +88,10 @@ fn twin_agrees_in_every_mode() {
     drive(&[("decide", "dice")], "300 kB", 260_000);
     drive(&[("scheduler", "tsfifo")], "500 packets", 260_000);
     drive(&[("range", "0 ns"), ("classic_protection", "0.5")], "500 packets", 260_000);
-    let critical = [("min_th", "0 ns"), ("range", "100 us"), ("critical_score", "10 us")];
+    let critical = [("min_th", "0 ns"), ("range", "1 ms"), ("critical_score", "3 ms")];
     let guard = [("protection", "on"), ("buckets", "3")];
     let guarded = drive(&[critical.as_slice(), &guard].concat(), "500 packets", 260_000);
-    assert!(guarded.sanctioned > 1_000, "{}", guarded.sanctioned);
+    assert!(guarded.sanctioned > 100, "{}", guarded.sanctioned);
     let tight = drive(&[("p_max", "0.5")], "100 packets", 260_000);
     assert!(tight.overlimit > 1_000, "{}", tight.overlimit);
 }
@@ -373,4 +373,38 @@ fn a_flood_harms_no_thin_flow_of_the_l_queue() {
     };
     let ((guarded, _), (bare, _)) = (waits("on"), waits("off"));
     assert!(guarded < 0.002 && bare > 0.008, "{guarded} {bare}");
+}
+
+/// A step at the very delay, and an update at the very instant.
+#[test]
+fn what_is_due_at_an_instant_happens_then() {
+    let mut queue = dualpi2(&[("min_th", "2 ms"), ("range", "0 ns")], link());
+    let (mut told, mut now) = (Told::default(), 0);
+    for wait in [1_999_999, 2_000_000, 2_000_000] {
+        queue.enqueue(at(now), Packet::new(1, 1000).with_ecn(Ecn::Ect1), &mut told);
+        now += wait;
+        queue.dequeue(at(now), &mut told).unwrap();
+    }
+    // The sum passes 1 with the second certainty.
+    assert_eq!((told.early, told.forced), (0, 1));
+    let mut queue = dualpi2(&[], link());
+    queue.enqueue(at(0), Packet::new(1, 1000), &mut told);
+    queue.advance(at(14_999_999));
+    assert_eq!(gauge(&queue, "delay"), 0.0);
+    queue.advance(at(15_000_000));
+    assert_eq!(gauge(&queue, "delay"), 0.015);
+}
+
+/// At the critical delay itself nobody is sanctioned; above it anybody with a score is, if no score
+/// is borne. Protected, it has a table of flows, and only then.
+#[test]
+fn the_critical_delay_is_borne() {
+    let settings =
+        [("protection", "on"), ("min_th", "1 ms"), ("range", "1 ms"), ("critical_score", "0 ns")];
+    assert_eq!(lines(&mut dualpi2(&settings, link()), 0, 1, 5), "LLLCC");
+    let table = |protection| config("dualpi2", None, &[("protection", protection)], &link());
+    let with = table("on");
+    assert_eq!(with.hash_table().map(|table| (table.buckets, table.ways)), Some((32, 2)));
+    assert!(with.bucket_lifetime().is_some());
+    assert!(table("off").hash_table().is_none() && table("off").bucket_lifetime().is_none());
 }
