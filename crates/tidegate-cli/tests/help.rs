@@ -189,6 +189,7 @@ fn every_queue_source_and_scenario_is_listed_and_shown() {
         "prague",
         "ledbat",
         "bbr",
+        "bbr3",
         "unresponsive",
     ];
     let others = ["finite", "web", "tfrc", "cbr", "on_off", "voip", "oscillating", "replay"];

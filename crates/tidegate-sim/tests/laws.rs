@@ -323,6 +323,34 @@ fn pragues_window_goes_with_one_over_p_whatever_the_round_trip() {
     }
 }
 
+/// What a connection gets of 10 Mbit/s with round trips of 40 ms on which each packet is lost with
+/// one probability, and how many packets wait on average.
+fn on_a_lossy_line(tcp: &Tcp, probability: f64) -> (f64, f64) {
+    let rate = Rate::from_bps(10_000_000);
+    let fate = Fate::AtRandom { probability, dice: Rng::from_seed(5) };
+    let network = network(tcp, 1, rate, Span::from_millis(40), fate);
+    let second = |s: f64| Time::ZERO + Span::from_secs(s);
+    let plan = Plan { warmup: second(20.0), ..Plan::until(second(80.0)) };
+    let out = simulate(network, &plan, Seed::new(3)).unwrap();
+    let goodput = out.groups[0].counters.goodput_bytes as f64 * 8.0 / 60.0;
+    (goodput / rate.as_bps() as f64, out.links[0].mean_packets)
+}
+
+/// draft-ietf-ccwg-bbr-04 §2.7: BBR, version 3, bears losses of up to 2 % of what is in flight. It
+/// fills a line and lets little wait. With one packet lost in a hundred it keeps three quarters of
+/// the line, since some flights of fifty lose two; with one in twenty less than a quarter, while
+/// version 1 goes on as if nothing was. Measured: 97, 79 and 16 %, version 1 90 %.
+#[test]
+fn bbr3_fills_a_line_and_bears_few_losses() {
+    let (alone, waits) = on_a_lossy_line(&Tcp::bbr3(), 0.0);
+    assert!(alone > 0.95 && waits < 10.0, "{alone}, {waits} wait");
+    let [few, many] = [0.01, 0.05].map(|p| on_a_lossy_line(&Tcp::bbr3(), p).0);
+    let [reno, first] =
+        [(Tcp::sack(), 0.01), (Tcp::bbr(), 0.05)].map(|(tcp, p)| on_a_lossy_line(&tcp, p).0);
+    assert!(few > 0.7 && few > 3.0 * reno, "{few} beside Reno's {reno}");
+    assert!(many < 0.25 && first > 0.85, "{many}, version 1 {first}");
+}
+
 /// A sender that heeds nothing sends its rate whatever is lost, and 1 − p of it arrives for the
 /// first time: every loss is made good once, and no timer cuts in, since a round trip of 10 ms
 /// finds what is lost again long before.

@@ -269,7 +269,10 @@ impl Draw {
         };
         let tcp = Tcp { timestamps, delayed_ack, ..tcp };
         let tcp = match tcp.congestion {
-            Congestion::Bbr(_) | Congestion::Prague(_) | Congestion::Unresponsive(_) => {
+            Congestion::Bbr(_)
+            | Congestion::Bbr3(_)
+            | Congestion::Prague(_)
+            | Congestion::Unresponsive(_) => {
                 let flavor = if flavor == Flavor::Rack { Flavor::Rack } else { Flavor::Sack };
                 let rules = if tcp.rules == Rules::Ns2 { Rules::Rfc } else { tcp.rules };
                 Tcp { flavor, rules, overhead: Span::ZERO, ..tcp }

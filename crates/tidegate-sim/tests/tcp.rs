@@ -83,7 +83,10 @@ fn every_tcp() -> Vec<Tcp> {
                 let delayed_ack = Span::from_millis(if rules == Rules::Linux { 40 } else { 0 });
                 let paced = matches!(
                     congestion,
-                    Congestion::Bbr(_) | Congestion::Prague(_) | Congestion::Unresponsive(_)
+                    Congestion::Bbr(_)
+                        | Congestion::Bbr3(_)
+                        | Congestion::Prague(_)
+                        | Congestion::Unresponsive(_)
                 );
                 if paced
                     && (matches!(flavor, Flavor::Reno | Flavor::NewReno) || rules == Rules::Ns2)

@@ -37,7 +37,8 @@ impl Connection {
             Congestion::Cubic(_)
             | Congestion::Dctcp(_)
             | Congestion::Prague(_)
-            | Congestion::Bbr(_) => tcp.initial_window = Size::Packets(10),
+            | Congestion::Bbr(_)
+            | Congestion::Bbr3(_) => tcp.initial_window = Size::Packets(10),
             // Its window is the receiver's from the beginning; what is lost again, no timer need
             // tell.
             Congestion::Unresponsive(_) => {
@@ -85,7 +86,7 @@ impl Connection {
         match self.congestion {
             Congestion::Reno => key == "loss_recovery",
             // They pace.
-            Congestion::Bbr(_) | Congestion::Prague(_) => key == "overhead",
+            Congestion::Bbr(_) | Congestion::Bbr3(_) | Congestion::Prague(_) => key == "overhead",
             Congestion::Unresponsive(_) => ["initial_window", "overhead", "rules"].contains(&key),
             _ => false,
         }

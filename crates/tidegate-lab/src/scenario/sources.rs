@@ -68,6 +68,10 @@ pub const SOURCES: &[(&str, &str)] = &[
         "TCP BBR, version 1: segments paced by a model of the path (Cardwell and others, 2017)",
     ),
     (
+        "bbr3",
+        "TCP BBR, version 3: the same with bounds by what losses told (draft-ietf-ccwg-bbr-04)",
+    ),
+    (
         "unresponsive",
         "TCP that keeps its rate whatever is lost or marked, for drawn times with pauses between \
          them",

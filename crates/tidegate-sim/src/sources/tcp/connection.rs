@@ -304,6 +304,7 @@ impl Connection {
     pub fn sample_rate(&mut self, now: Time, before: u32, flight: u32, lost: u32, dice: &mut Rng) {
         let repair = self.repairs();
         let Some(deliveries) = &mut self.deliveries else { return };
+        deliveries.in_flight(flight);
         let sample = deliveries.sample(self.window.min_rtt());
         // What was sent twice is timed by the stamp that the acknowledgement brings back.
         let rtt = sample.prior.map(|_| sample.rtt.unwrap_or(now.since(self.answered)));

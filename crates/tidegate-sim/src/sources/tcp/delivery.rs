@@ -61,6 +61,10 @@ struct Departure {
     delivered_at: Time,
     /// How many segments had been delivered: P.delivered.
     delivered: u32,
+    /// How many segments had been sent with it, again or for the first time, and how many lost:
+    /// P.lost.
+    sent: u32,
+    lost: u32,
     /// Whether the sender lacked data: P.is_app_limited.
     limited: bool,
     /// Whether it had been sent before, so that it may be that one which arrives.
@@ -74,6 +78,10 @@ pub(super) struct Deliveries {
     departures: Vec<Departure>,
     /// How many segments have been delivered: C.delivered.
     delivered: u32,
+    /// How many have been sent, again or for the first time, and how many of these were lost:
+    /// C.lost.
+    sent: u32,
+    lost: u32,
     /// When the last was: C.delivered_time.
     delivered_at: Time,
     /// When the latest of those delivered was sent: C.first_sent_time.
@@ -95,6 +103,10 @@ pub(super) struct Sample {
     pub delivered: u32,
     /// How many had been when the segment was sent that the sample is of; `None` without one.
     pub prior: Option<u32>,
+    /// How many were in flight when that one was sent, itself included, and how many have been lost
+    /// since: RS.tx_in_flight, RS.lost of later drafts.
+    pub in_flight: u32,
+    pub lost: u32,
     /// The delivery rate, if it can be measured.
     pub rate: Option<SegmentRate>,
     /// Whether the sender lacked data, so that the path may be faster.
@@ -113,6 +125,8 @@ impl Default for Deliveries {
         Deliveries {
             departures,
             delivered: 0,
+            sent: 0,
+            lost: 0,
             delivered_at: time,
             first: time,
             limited: 0,
@@ -132,11 +146,17 @@ impl Deliveries {
         if (seq - una) as usize >= self.departures.len() {
             self.widen(una, seq);
         }
-        let Deliveries { first, delivered_at, delivered, .. } = *self;
+        self.sent += 1;
+        let Deliveries { first, delivered_at, delivered, sent, lost, .. } = *self;
         let (limited, again) = (self.limited > 0, seq < max);
         let place = self.place(seq);
         self.departures[place] =
-            Departure { at: now, first, delivered_at, delivered, limited, again };
+            Departure { at: now, first, delivered_at, delivered, sent, lost, limited, again };
+    }
+
+    /// With `flight` segments in flight, all others that were sent have arrived or are lost.
+    pub fn in_flight(&mut self, flight: u32) {
+        self.lost = self.lost.max(self.sent.saturating_sub(self.delivered + flight));
     }
 
     fn place(&self, seq: u32) -> usize {
@@ -177,7 +197,9 @@ impl Deliveries {
         }
         let (news, delivered) = (std::mem::take(&mut self.news), self.delivered);
         let Some(latest) = self.latest.take() else {
-            return Sample { news, delivered, prior: None, rate: None, limited: false, rtt: None };
+            let (in_flight, lost) = (0, 0);
+            let (prior, rate, rtt) = (None, None, None);
+            return Sample { news, delivered, prior, in_flight, lost, rate, limited: false, rtt };
         };
         let sending = latest.at.since(latest.first);
         let arriving = self.delivered_at.since(latest.delivered_at);
@@ -189,6 +211,8 @@ impl Deliveries {
             news,
             delivered,
             prior: Some(latest.delivered),
+            in_flight: latest.sent.saturating_sub(latest.delivered + latest.lost),
+            lost: self.lost - latest.lost,
             rate,
             limited: latest.limited,
             rtt,

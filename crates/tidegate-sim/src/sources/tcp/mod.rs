@@ -237,6 +237,12 @@ impl Tcp {
         }
     }
 
+    /// BBR, version 3 (draft-ietf-ccwg-bbr-04) with selective acknowledgements and an initial
+    /// window of 10, otherwise as [`Tcp::reno`].
+    pub fn bbr3() -> Tcp {
+        Tcp { congestion: Congestion::Bbr3(Bbr3Params::default()), ..Tcp::bbr() }
+    }
+
     /// Prague (draft-briscoe-iccrg-prague-congestion-control-04) with selective acknowledgements
     /// and an initial window of 10, otherwise as [`Tcp::reno`].
     pub fn prague() -> Tcp {

@@ -5,6 +5,7 @@ use tidegate::{ConfigError, Rng, Span, Time};
 
 use super::aimd::{Aimd, AimdParams};
 use super::bbr::{Bbr, BbrParams};
+use super::bbr3::{Bbr3, Bbr3Params};
 use super::binomial::{Binomial, BinomialParams};
 use super::cubic::{Cubic, CubicParams};
 use super::dctcp::{Dctcp, DctcpParams};
@@ -151,6 +152,9 @@ controls! { $
     /// By a model of the path, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00);
     /// with selective acknowledgements.
     "bbr" => Bbr(BbrParams),
+    /// The same with bounds that losses teach it, version 3 (draft-ietf-ccwg-bbr-04); with
+    /// selective acknowledgements.
+    "bbr3" => Bbr3(Bbr3Params),
     /// At a fixed rate, whatever is lost or marked; with selective acknowledgements.
     "unresponsive" => Unresponsive(UnresponsiveParams),
 }

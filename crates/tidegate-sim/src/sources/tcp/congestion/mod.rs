@@ -10,6 +10,7 @@ use super::delivery::{Sample, SegmentRate};
 
 mod aimd;
 mod bbr;
+mod bbr3;
 mod binomial;
 mod catalog;
 mod cubic;
@@ -27,6 +28,7 @@ mod window;
 
 pub use aimd::{AimdParams, Share};
 pub use bbr::BbrParams;
+pub use bbr3::Bbr3Params;
 pub use binomial::{BinomialParams, Reading};
 pub use catalog::Congestion;
 pub use cubic::{CubicParams, FastConvergence, SlowStart};

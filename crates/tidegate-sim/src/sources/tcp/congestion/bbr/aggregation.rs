@@ -13,7 +13,7 @@ const MOST: Span = Span::from_millis(100);
 
 /// What is known of a connection's bunches. Windows are in segments.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Aggregation {
+pub(in super::super) struct Aggregation {
     /// When the bunch that is being counted began, and how many segments it has.
     since: Time,
     arrived: u32,
@@ -75,6 +75,8 @@ mod tests {
             news,
             delivered: 0,
             prior: Some(0),
+            in_flight: 0,
+            lost: 0,
             rate: Some(bandwidth()),
             limited: false,
             rtt: None,
@@ -123,6 +125,8 @@ mod tests {
             news: 30,
             delivered: 0,
             prior: Some(0),
+            in_flight: 0,
+            lost: 0,
             rate: Some(bandwidth()),
             limited: false,
             rtt: None,

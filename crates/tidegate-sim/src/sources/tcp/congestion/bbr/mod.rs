@@ -13,10 +13,10 @@ use super::{Acked, Answers, CongestionControl, Loss, Needs, Pacing, RateNews, Re
 use crate::sources::tcp::delivery::{Sample, SegmentRate};
 use crate::sources::tcp::{Rules, Tcp};
 
-mod aggregation;
+pub(super) mod aggregation;
 mod filter;
 mod full_pipe;
-mod pace;
+pub(super) mod pace;
 
 use aggregation::Aggregation;
 use filter::BandwidthFilter;
@@ -190,7 +190,7 @@ impl Bbr {
         let expired = self.least.is_some() && news.now.since(self.least_at) > HOLDS;
         let Some(rtt) = news.rtt else { return expired };
         if self.least.is_none() {
-            self.pace.begin(self.initial_window, rtt);
+            self.pace.begin(HIGH_GAIN, self.initial_window, rtt);
         }
         if expired || self.least.is_none_or(|least| rtt <= least) {
             self.least = Some(rtt);
@@ -337,7 +337,7 @@ impl CongestionControl for Bbr {
             initial_window: tcp.initial_window,
             aggregation: (tcp.rules == Rules::Linux).then(Aggregation::default),
         };
-        bbr.pace.begin(tcp.initial_window, NOMINAL);
+        bbr.pace.begin(HIGH_GAIN, tcp.initial_window, NOMINAL);
         bbr
     }
 

@@ -1,7 +1,6 @@
 //! The pace, and how many segments leave together (§4.2.1, §4.2.2).
 use tidegate::{Bytes, Rate, Span};
 
-use super::HIGH_GAIN;
 use crate::sources::tcp::delivery::SegmentRate;
 
 /// Up to this pace one segment leaves at a time (§4.2.2).
@@ -15,7 +14,7 @@ const TOGETHER_MOST: Bytes = Bytes::new(64_000);
 
 /// The pace of one connection.
 #[derive(Clone, Debug)]
-pub(super) struct Pace {
+pub(in super::super) struct Pace {
     pub rate: SegmentRate,
     /// How many segments leave together.
     pub quantum: u32,
@@ -30,10 +29,10 @@ impl Pace {
         Pace { rate: SegmentRate::ZERO, quantum: 1, used: 1.0 - margin, segment }
     }
 
-    /// The pace at which to begin, of the initial window and a round-trip time (§4.2.1).
-    pub fn begin(&mut self, initial_window: f64, rtt: Span) {
-        self.rate = SegmentRate::new(initial_window, rtt.max(Span::from_nanos(1)))
-            .times(HIGH_GAIN * self.used);
+    /// The pace at which to begin: `gain` times the initial window in a round-trip time (§4.2.1).
+    pub fn begin(&mut self, gain: f64, initial_window: f64, rtt: Span) {
+        self.rate =
+            SegmentRate::new(initial_window, rtt.max(Span::from_nanos(1))).times(gain * self.used);
         self.set_quantum();
     }
 

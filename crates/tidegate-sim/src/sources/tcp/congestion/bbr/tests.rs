@@ -54,7 +54,9 @@ impl Path {
     fn news(&self, news: u32, rate: f64, flight: u32) -> RateNews {
         let rate = Some(SegmentRate::new(rate, Span::from_secs(1.0)));
         let (delivered, prior) = (self.delivered + news, Some(self.delivered));
-        let sample = Sample { news, delivered, prior, rate, limited: false, rtt: None };
+        let (in_flight, lost) = (flight, 0);
+        let sample =
+            Sample { news, delivered, prior, in_flight, lost, rate, limited: false, rtt: None };
         RateNews {
             now: self.now,
             sample,
