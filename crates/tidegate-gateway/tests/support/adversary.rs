@@ -174,6 +174,7 @@ fn place(queue: &AnyQueue, flow: u64, ways: usize) -> usize {
     let packet = Packet::new(flow, LEN);
     let place = match queue {
         AnyQueue::FqCodel(queue) => queue.queue_of(flow),
+        AnyQueue::FqPie(queue) => queue.queue_of(flow),
         AnyQueue::Sfq(queue) => queue.bin_of(&packet),
         AnyQueue::SfqRed(queue) => queue.bin_of(flow),
         AnyQueue::Drr(queue) => queue.class_of(&packet),

@@ -41,7 +41,12 @@ pub struct NaiveFqPie {
     pub pies: Vec<NaivePie>,
     /// How long the last packet of each had waited, in seconds; 0 when it is empty.
     pub delays: Vec<f64>,
+    /// Updates of each since a packet of it came or went.
+    pub silent: Vec<u32>,
 }
+
+/// Our bound on the updates of a queue in which nothing happens.
+const MOST_UPDATES: u32 = 4096;
 
 impl NaiveFqPie {
     pub fn new(
@@ -59,6 +64,7 @@ impl NaiveFqPie {
             queues: vec![VecDeque::new(); queues],
             pies: vec![pie.clone(); queues],
             delays: vec![0.0; queues],
+            silent: vec![0; queues],
         }
     }
 
@@ -83,8 +89,11 @@ impl NaiveFqPie {
 
     /// Every T_UPDATE each queue's PIE makes a step.
     pub fn update(&mut self) {
-        for (pie, &delay) in self.pies.iter_mut().zip(&self.delays) {
-            pie.update(delay);
+        for (queue, pie) in self.pies.iter_mut().enumerate() {
+            if self.silent[queue] < MOST_UPDATES {
+                pie.update(self.delays[queue]);
+                self.silent[queue] += 1;
+            }
         }
     }
 
@@ -100,6 +109,7 @@ impl NaiveFqPie {
             self.pies[queue].signalled();
             return None;
         }
+        self.silent[queue] = 0;
         let waits = self.bytes_of(queue) as f64;
         Some(self.pies[queue].arrive(waits, self.delays[queue]))
     }
@@ -122,6 +132,7 @@ impl NaiveFqPie {
                 if self.goes == Goes::LongestTail { line.pop_back() } else { line.pop_front() };
             gone.push(victim.unwrap().id);
             self.pies[longest].signalled();
+            self.silent[longest] = 0;
             if self.queues[longest].is_empty() {
                 self.delays[longest] = 0.0;
             }
@@ -133,6 +144,7 @@ impl NaiveFqPie {
         let head = |queue: usize| self.queues[queue].front().map(|item| item.bytes);
         let queue = self.turns.next(|_| self.quantum, head)?;
         let sent = self.queues[queue].pop_front().unwrap();
+        self.silent[queue] = 0;
         let waits = !self.queues[queue].is_empty();
         self.delays[queue] = if waits { (now - sent.stamp) as f64 / 1e9 } else { 0.0 };
         Some(sent.id)
