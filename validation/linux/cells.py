@@ -57,7 +57,7 @@ QUEUES = {
         f"fq_pie limit {LIMIT} flows 1024 target 15ms tupdate 15ms alpha 2 beta 20 quantum {FRAME} noecn",
         "fq_pie/paper",
     ),
-    "hhf": Queue(f"hhf limit {LIMIT} quantum {FRAME}"),
+    "hhf": Queue(f"hhf limit {LIMIT} quantum {FRAME}", "hhf/paper"),
 }
 
 

@@ -83,6 +83,7 @@ fn choke_and_fair_queues_share_as_the_kernel_s() {
     compare("drr", "drr,quantum=1514 B");
     compare("fq_codel", "fq_codel,ecn=off");
     compare("fq_pie", "fq_pie/paper");
+    compare("hhf", "hhf/paper");
     compare("pfifo", "drop_tail");
 }
 

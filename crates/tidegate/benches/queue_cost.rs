@@ -201,6 +201,14 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::All,
     },
     Subject {
+        // A thousand flows of 20 Mbit/s each: all pass the filter, none is found.
+        name: "hhf",
+        settings: &[("admit_bytes", "1 MB")],
+        path: "passes the filter, and each second one costs the light bucket its head",
+        took: stolen,
+        mixes: Mixes::Thousand,
+    },
+    Subject {
         // All classes have packets; the limit of all is what sheds.
         name: "drr",
         settings: &[("classes", "100")],

@@ -167,6 +167,7 @@ catalog! {
     sfq_red => SfqRed,
     sfred => Sfred,
     fq_pie => FqPie,
+    hhf => Hhf,
 }
 
 impl AnyConfig {

@@ -243,8 +243,8 @@ fn ten_million_flows() {
     let (new, old) = (support::gauges(&queue)[0].value, support::gauges(&queue)[1].value);
     assert!(new + old <= 1024.0);
 }
-/// A flood of 7.5 times its share asks for a probability of .87. Where the probability ends at 1, it
-/// falls by β times the delay when a full queue has drained, and the next burst fills the buffer.
+/// A flood of 7.5 times its share asks for a probability of .87. Where that ends at 1, it falls
+/// by β times the delay when a full queue has drained, and the next burst fills the buffer.
 /// Where it remembers how long the delay was too long, as in Linux, it settles.
 #[test]
 fn a_probability_that_ends_at_1_swings_under_a_flood() {

@@ -20,7 +20,7 @@ fn what_is_stated_is_kept() {
         let with_packets = ["wfq", "ewfq"].contains(&row.name);
         let packets = if with_packets { 1000 * size_of::<Packet>() as u64 } else { 0 };
         let words = match row.name {
-            "fq_codel" | "fq_pie" | "drr" | "sfq" | "sfq_red" | "dualpi2" => 8 * 1000,
+            "fq_codel" | "fq_pie" | "hhf" | "drr" | "sfq" | "sfq_red" | "dualpi2" => 8 * 1000,
             "choke" => 12 * 1000,
             _ => 0,
         };
@@ -44,7 +44,9 @@ fn what_is_stated_is_kept() {
 }
 
 /// Parameters that say how large a table is.
-const TABLES: [&str; 13] = [
+const TABLES: [&str; 15] = [
+    "counters",
+    "hh_limit",
     "candidates",
     "flows",
     "occasions",

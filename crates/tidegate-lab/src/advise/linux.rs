@@ -63,6 +63,7 @@ fn queue(spec: &QueueSpec, words: &Words<'_>) -> Option<String> {
             words.size("quantum")?,
             words.ecn_prob()?,
         ),
+        "hhf" => words.hhf(packets)?,
         "sfq" => words.sfq(packets)?,
         "red" => format!("red limit {} {}", words.bytes(words.link.limit), words.red()?),
         "choke" => format!("choke limit {packets} {}", words.choke()?),
@@ -135,6 +136,19 @@ impl Words<'_> {
         ))
     }
 
+    fn hhf(&self, packets: u64) -> Option<String> {
+        Some(format!(
+            "hhf limit {packets} quantum {} hh_limit {} reset_timeout {} admit_bytes {} \
+             evict_timeout {} non_hh_weight {}",
+            self.size("quantum")?,
+            self.number("hh_limit")?,
+            self.time("reset_timeout")?,
+            self.size("admit_bytes")?,
+            self.time("evict_timeout")?,
+            self.number("non_hh_weight")?,
+        ))
+    }
+
     /// In per cent, where there are marks.
     fn ecn_prob(&self) -> Option<String> {
         let per_cent = (100.0 * self.number("ecn_prob")?).round();
@@ -182,6 +196,38 @@ mod tests {
     use super::*;
     use tidegate::{Bytes, Rate};
 
+    /// What is said of queues by their names here.
+    const EXPECTED: &[(&str, &str)] = &[
+        ("drop_tail", "bfifo limit 1250000"),
+        (
+            "fq_codel/paper",
+            "fq_codel limit 1250 flows 1024 quantum 1514 target 5000us interval 100000us ecn",
+        ),
+        ("codel/paper", "codel limit 1250 target 5000us interval 100000us ecn"),
+        ("pie/paper", "pie limit 1250 target 15000us tupdate 15000us alpha 2 beta 20 ecn"),
+        (
+            "fq_pie/paper",
+            "fq_pie limit 1250 flows 1024 target 15000us tupdate 15000us alpha 2 beta 20 \
+             quantum 1514",
+        ),
+        (
+            "fq_pie/paper,ecn=on,flows=64",
+            "fq_pie limit 1250 flows 64 target 15000us tupdate 15000us alpha 2 beta 20 \
+             quantum 1514 ecn ecn_prob 10",
+        ),
+        (
+            "hhf/paper",
+            "hhf limit 1250 quantum 1514 hh_limit 2048 reset_timeout 40000us admit_bytes \
+             131072 evict_timeout 1000000us non_hh_weight 2",
+        ),
+        ("sfb/linux", "sfb limit 1250"),
+        (
+            "dualpi2/linux",
+            "dualpi2 limit 1250 target 15000us tupdate 16000us alpha 0.16 beta 3.2 \
+             coupling_factor 2 step_thresh 1000us classic_protection 10%",
+        ),
+    ];
+
     #[test]
     fn the_queues_that_linux_has() {
         let link = Link {
@@ -196,32 +242,7 @@ mod tests {
             Some(commands[2].clone())
         };
         let begin = "tc qdisc replace dev eth2 parent 1:1 ";
-        let expected = [
-            ("drop_tail", "bfifo limit 1250000"),
-            (
-                "fq_codel/paper",
-                "fq_codel limit 1250 flows 1024 quantum 1514 target 5000us interval 100000us ecn",
-            ),
-            ("codel/paper", "codel limit 1250 target 5000us interval 100000us ecn"),
-            ("pie/paper", "pie limit 1250 target 15000us tupdate 15000us alpha 2 beta 20 ecn"),
-            (
-                "fq_pie/paper",
-                "fq_pie limit 1250 flows 1024 target 15000us tupdate 15000us alpha 2 beta 20 \
-                 quantum 1514",
-            ),
-            (
-                "fq_pie/paper,ecn=on,flows=64",
-                "fq_pie limit 1250 flows 64 target 15000us tupdate 15000us alpha 2 beta 20 \
-                 quantum 1514 ecn ecn_prob 10",
-            ),
-            ("sfb/linux", "sfb limit 1250"),
-            (
-                "dualpi2/linux",
-                "dualpi2 limit 1250 target 15000us tupdate 16000us alpha 0.16 beta 3.2 \
-                 coupling_factor 2 step_thresh 1000us classic_protection 10%",
-            ),
-        ];
-        for (queue, text) in expected {
+        for (queue, text) in EXPECTED {
             assert_eq!(told(queue), Some(format!("{begin}{text}")));
         }
         for queue in ["sfq", "red", "choke"] {

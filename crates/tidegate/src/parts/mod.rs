@@ -29,6 +29,7 @@ pub mod ring;
 pub mod round_robin;
 pub mod sample_hold;
 pub mod shadow;
+pub mod sketch;
 pub mod spread;
 pub mod token_bucket;
 pub mod turns;

@@ -90,6 +90,16 @@ impl<T> NewAndOld<T> {
         }
     }
 
+    /// The same on the list of old ones: without their first turn.
+    #[inline]
+    pub fn activate_as_old(&mut self, queue: usize, quantum: i64) {
+        let it = &mut self.queues[queue];
+        if !it.active {
+            (it.active, it.credit) = (true, quantum);
+            self.old.push(queue as u32);
+        }
+    }
+
     /// The packet to send (§4.2): `send` takes it from the queue whose turn it is, or finds that
     /// this has none. `quantum` is what a queue may send in a turn.
     #[inline]
