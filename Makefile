@@ -209,7 +209,7 @@ unseen: build ## validation/unseen.md, every queue in settings that no preset wa
 tuned: build ## validation/tuned.md, every queue in the settings that presets were tuned on; twelve minutes
 	python3 validation/tuned.py
 
-choosing: build ## docs/study/choosing.md, which queue for what and at what cost, from the two suites; four minutes on two cores
+choosing: build ## docs/study/choosing.md and today.md, which queue for what and why not just tc, from the two suites; four minutes on two cores
 	$(TIDEGATE) suite protection --out out/protection
 	$(TIDEGATE) suite rfc7928 --out out/rfc7928
 	python3 validation/choosing.py out/protection out/rfc7928

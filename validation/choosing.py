@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/study/choosing.md: which queue for what, from the two suites' scores and Linux's own queues.
+"""Writes docs/study/choosing.md, which queue for what, and docs/study/today.md, what Linux's own queues do, from the two
+suites' scores and the runs of Linux's queues.
 
 usage: choosing.py PROTECTION RFC7928     their --out directories; `make choosing` runs both suites before
 
@@ -15,6 +16,7 @@ from pathlib import Path
 from studies import HERE
 
 PAGE = HERE.parent / "docs" / "study" / "choosing.md"
+TODAY = HERE.parent / "docs" / "study" / "today.md"
 # What protects users, in tests of the protection suite.
 QUESTIONS = (
     ("Floods of datagrams", ("P1", "P2", "P14")),
@@ -153,8 +155,8 @@ def linux():
     return head + [text for *_, text in rows]
 
 
-def calm(rfc):
-    """Where nobody attacks: what the RFC's suite measures of each queue."""
+def calm(rfc, only=None):
+    """Where nobody attacks: what the RFC's suite measures of each queue, or of some."""
     cells = {
         (cell["queue"], cell["test"], cell["cell"]): cell["figures"] for cell in rfc["cells"]
     }
@@ -162,6 +164,8 @@ def calm(rfc):
     lines.append("|---" * (len(CALM) + 1) + "|")
     rows = []
     for queue in (queue["queue"] for queue in rfc["queues"]):
+        if only and queue not in only:
+            continue
         found = [cells[queue, test, cell][name]["mean"] for _, test, cell, name, *_ in CALM]
         shown = [
             f"{scale * value:.{digits}f}{unit}"
@@ -206,16 +210,7 @@ def page(protection, rfc):
         "",
         *calm(rfc),
         "",
-        "## And Linux's own",
-        "",
-        "Why not just `tc`? Four users of CUBIC share 20 Mbit/s with a flood of three times the line, in a kernel of its own",
-        f"([set-up](../../validation/kernel-queues.md)):",
-        "",
-        *linux(),
-        "",
-        "There `cake` has no shaper, no tins and one flow a connection. `pfifo` is drop-tail. Where Linux has a queue that",
-        "does what you need, take it: [advise](../operate/advise.md) prints the command. What Linux lacks: queues of little memory",
-        "that protect (`purge`, `care`), an adviser, and [offenders by name](../operate/offenders.md).",
+        "[Tidegate and CAKE, fq_codel, L4S](today.md) says when `tc` alone does.",
         "",
         "## How this was made",
         "",
@@ -228,11 +223,103 @@ def page(protection, rfc):
     ]
 
 
+# What people use today, and ours beside it: by their names in the catalog.
+USED = ("cake", "fq_codel", "fq_pie", "hhf", "codel", "cobalt", "pie", "dualpi2", "drop_tail")
+BESIDE = ("drr", "ewfq", "care", "sfb", "purge", "bare", "afd")
+# Cells of the protection suite that tell them apart: what stands above the column, test, the cell's name.
+APART = (
+    ("1 flood", "P1", "1 flood, twice the line"),
+    ("64 floods", "P1", "64 floods together, twice the line"),
+    ("flood of 10 lines", "P2", "10 times the line"),
+    ("ECT(1) flood", "P8", "ECT(1) at 2 times the line"),
+    ("64 connections of a host", "P6", "a host with 64 connections"),
+    ("16 floods on the way back", "P18", "16 floods together, twice the way back"),
+    ("4 BBR", "P13", "4 BBR"),
+)
+
+
+def apart(protection):
+    """What the worst user is sure of behind each of them."""
+    sure = {(c["queue"], c["test"], c["cell"]): c["sure"] for c in protection["cells"]}
+    wait = waits(protection)
+    lines = [
+        "| queue | cells passed | "
+        + " | ".join(title for title, *_ in APART)
+        + " | light traffic waits | a packet | memory |",
+        "|---" * (len(APART) + 5) + "|",
+    ]
+    for queue in protection["queues"]:
+        name = queue["queue"]
+        if name in USED + BESIDE:
+            shares = [f"{100 * sure[name, test, cell]:.0f} %" for _, test, cell in APART]
+            shown = f"**`{name}`**" if name in USED else f"`{name}`"
+            lines.append(
+                f"| {shown} | {queue['passed']} of {queue['of']} | {' | '.join(shares)} | {wait[name]:.0f} ms | {queue['ns']:.0f} ns | {kept(queue['state_bytes'])} |"
+            )
+    return lines
+
+
+def today(protection, rfc):
+    named = "".join(f"`{name}`, " for name in BESIDE[:-1]) + f"`{BESIDE[-1]}`"
+    return [
+        "# Tidegate and CAKE, fq_codel, L4S",
+        "",
+        "This page answers: why not just `tc`? It is for operators of Linux routers. `make choosing` writes it from measurements.",
+        "",
+        "**In short.** If Linux forwards your traffic and its `cake` or `fq_codel` does what you need, use `tc`. It costs nothing",
+        "more. Tidegate is for four things that `tc` has not:",
+        "",
+        "- queues of some kB that still protect users (`care`, `purge`, `sfb`), to compare and to build into hardware;",
+        "- [an adviser](../operate/advise.md) that says from a capture whether a queue will help, with the `tc` line if there is one;",
+        "- [offenders by name](../operate/offenders.md), and a gate that fails open;",
+        "- every queue in a simulator, so that you can try before you deploy.",
+        "",
+        "`tidegate show cake` prints the `tc` line that does the same, and what differs.",
+        "",
+        "## In Linux itself",
+        "",
+        "Four users of CUBIC share 20 Mbit/s with a flood of three times the line, in a kernel of its own",
+        "([set-up](../../validation/kernel-queues.md)). Shares are of what is fair. `pfifo` is drop-tail; `cake` has no shaper",
+        "and no tins there. [Our queues beside them](../../validation/linux.md) agree within some percent.",
+        "",
+        *linux(),
+        "",
+        "## In the protection suite",
+        "",
+        f"Queues that people use are bold. Beside them stand {named}. A share is what the worst user is sure of in that",
+        "[cell](suites.md). Light traffic's wait is the 99th percentile in the median cell.",
+        "",
+        *apart(protection),
+        "",
+        "## Where nobody attacks",
+        "",
+        "From [the suite of RFC 7928](rfc7928.md), the shortest wait first.",
+        "",
+        *calm(rfc, USED + BESIDE),
+        "",
+        "## When to take which",
+        "",
+        "| you have | take |",
+        "|---|---|",
+        "| Linux, a home or an office, users who share a line | `tc … cake`: host fairness and a short delay |",
+        "| Linux, a server or a router with many flows | `tc … fq_codel` |",
+        "| users who must not starve, whoever floods | `drr` or `ewfq`, by host (`--flow-key source`) |",
+        "| no memory for a queue per flow | `care`, `purge` or `sfb` |",
+        "| L4S senders (ECT(1)) | `dualpi2`, which protects delay and not shares |",
+        "| many offenders, each near a fair share | any of the schedulers; no rule for a single FIFO tells them apart |",
+        "",
+        "**What L4S asks.** `dualpi2` keeps ECT(1) traffic at some ms beside classic TCP. Under a flood it keeps the delay and",
+        "gives up shares, as RFC 9332 says: it has no accounts by flow. Its queue protection moves flows that build the delay to",
+        "the classic queue; it does not bound what they take.",
+    ]
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     protection, rfc = map(read, sys.argv[1:])
     PAGE.write_text("\n".join(page(protection, rfc)) + "\n")
+    TODAY.write_text("\n".join(today(protection, rfc)) + "\n")
 
 
 if __name__ == "__main__":
