@@ -24,7 +24,10 @@ fn flows_get_new_keys_where_they_keep_their_places_for_long() {
         .filter(|row| way(row.name, link).rehash != Rehash::OFF)
         .map(|row| row.name)
         .collect();
-    assert_eq!(usual, ["fq_codel", "wfq", "ewfq", "drr", "sfq", "sfq_red", "fq_pie"]);
+    assert_eq!(
+        usual,
+        ["fq_codel", "dualpi2", "wfq", "ewfq", "drr", "sfq", "sfq_red", "fq_pie", "afq"]
+    );
     for (name, param, value, on) in [
         ("sfq", "perturb", "10 s", true),
         ("sfq", "perturb", "1 s", false),
@@ -140,7 +143,7 @@ fn no_flow_is_overtaken_that_always_waits() {
 /// bears that cannot, and as many as are said to be marked are.
 #[test]
 fn whatever_a_flow_sends_is_in_order_and_marks_are_where_they_can_be() {
-    for queue in ["fq_codel", "fq_pie", "wfq", "ewfq", "drr", "sfq", "sfq_red"] {
+    for queue in ["fq_codel", "fq_pie", "afq", "wfq", "ewfq", "drr", "sfq", "sfq_red"] {
         let there = Way {
             rehash: "100 ms".parse().unwrap(),
             ..way(queue, link("10 Mbit/s", Size::Packets(200)))

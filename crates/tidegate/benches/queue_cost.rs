@@ -201,6 +201,14 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::All,
     },
     Subject {
+        // Two packets per flow: the buffer is full before the calendar.
+        name: "afq",
+        settings: &[],
+        path: "bids for a round, and each second one finds no room or costs the farthest its own",
+        took: stolen,
+        mixes: Mixes::Thousand,
+    },
+    Subject {
         // A thousand flows of 20 Mbit/s each: all pass the filter, none is found.
         name: "hhf",
         settings: &[("admit_bytes", "1 MB")],

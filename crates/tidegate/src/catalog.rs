@@ -168,6 +168,7 @@ catalog! {
     sfred => Sfred,
     fq_pie => FqPie,
     hhf => Hhf,
+    afq => Afq,
 }
 
 impl AnyConfig {

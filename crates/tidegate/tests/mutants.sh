@@ -34,7 +34,7 @@ tests_of() {
         parts/rate) echo bare csfq ;;
         parts/round_robin | parts/turns) echo drr sfq ;;
         parts/sample_hold) echo ewfq ;;
-        parts/sketch) echo hhf ;;
+        parts/sketch) echo hhf afq ;;
         parts/shadow) echo afd ;;
         parts/zombies) echo sred ;;
     esac
@@ -42,7 +42,7 @@ tests_of() {
 
 files=("$@")
 if [ ${#files[@]} = 0 ]; then
-    files=(queues/{purge,black,rem,care,bare,fred,sred,red_pd,csfq,ewfq,wfq,afd,choke,cobalt,codel,drr,sfq,sfq_red,sfred,fq_codel,fq_pie,hhf,pie,dualpi2,dualpi2/{control,protection,turn}}
+    files=(queues/{purge,black,rem,care,bare,fred,sred,red_pd,csfq,ewfq,wfq,afd,choke,cobalt,codel,drr,sfq,sfq_red,sfred,fq_codel,fq_pie,hhf,afq,pie,dualpi2,dualpi2/{control,protection,turn}}
         parts/{band,bins,capture_list,class_lines,cobalt_law,codel_law,drop_history,ewma,fair_clock,fair_control,flow_table,heaviest}
         parts/{hit_cache,jackknife,lines,longest,matches,mincount,new_and_old,pie_law,pre_filter,price,rate,round_robin,sample_hold,shadow}
         parts/{sketch,spread,turns,zombies})

@@ -1,5 +1,6 @@
 //! One paper, one file: every queue, with its manual page as the module's documentation.
 pub mod afd;
+pub mod afq;
 pub mod ared;
 pub mod bare;
 pub mod black;
@@ -31,6 +32,7 @@ pub mod sred;
 pub mod wfq;
 
 pub use afd::Afd;
+pub use afq::Afq;
 pub use ared::Ared;
 pub use bare::Bare;
 pub use black::Black;

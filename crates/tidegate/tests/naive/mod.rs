@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test takes the twins it needs")]
 
 pub mod afd;
+pub mod afq;
 pub mod ared;
 pub mod bare;
 pub mod black;

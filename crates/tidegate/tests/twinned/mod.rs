@@ -24,6 +24,7 @@ macro_rules! as_the_queue {
 }
 
 pub mod afd;
+pub mod afq;
 pub mod bare;
 pub mod black;
 pub mod blue;
@@ -83,6 +84,7 @@ pub fn run(case: &Case, tape: &mut Tape) {
         && match case.config.name() {
             "afd" => with::<afd::Twinned>(case, tape),
             "ared" => with::<red::Twinned<_, crate::naive::ared::NaiveAred>>(case, tape),
+            "afq" => with::<afq::Twinned>(case, tape),
             "bare" => with::<bare::Twinned>(case, tape),
             "black" => with::<black::Twinned>(case, tape),
             "blue" => with::<blue::Twinned>(case, tape),
