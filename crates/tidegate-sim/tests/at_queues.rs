@@ -127,12 +127,13 @@ fn binomials_with_k_and_l_of_one_share_with_reno_through_red() {
 /// Prague has 1.4 to 1.9 of Reno's window.
 #[test]
 fn prague_and_reno_share_through_dualpi2() {
-    for (rtt, law) in [(0.02, 0.83), (0.04, 1.04)] {
+    // Queue protection leaves them alone.
+    for (rtt, law, protection) in [(0.02, 0.83, "off"), (0.04, 1.04, "off"), (0.04, 1.04, "on")] {
         for (reno, prague) in [(4, 4), (8, 2), (2, 8)] {
             let scene = Scene {
                 rate: Rate::from_bps(40_000_000),
                 rtt,
-                queue: ("dualpi2", &[]),
+                queue: ("dualpi2", &[("protection", protection)]),
                 kinds: vec![(reno, Tcp::sack()), (prague, Tcp::prague())],
                 from: 50.0,
                 to: 150.0,
