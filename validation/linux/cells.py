@@ -52,7 +52,10 @@ QUEUES = {
     "pie": Queue(
         f"pie limit {LIMIT} target 15ms tupdate 15ms alpha 2 beta 20 noecn", "pie/paper,ecn=off"
     ),
-    "cake": Queue("cake unlimited besteffort flows nowash no-ack-filter memlimit 400k"),
+    "cake": Queue(
+        "cake unlimited besteffort flows nowash no-ack-filter memlimit 400k",
+        "cake/paper,diffserv=besteffort,isolation=flows,mtu=0 B,ecn=off",  # without a rate there is no floor
+    ),
     "fq_pie": Queue(
         f"fq_pie limit {LIMIT} flows 1024 target 15ms tupdate 15ms alpha 2 beta 20 quantum {FRAME} noecn",
         "fq_pie/paper",

@@ -26,7 +26,7 @@ fn flows_get_new_keys_where_they_keep_their_places_for_long() {
         .collect();
     assert_eq!(
         usual,
-        ["fq_codel", "dualpi2", "wfq", "ewfq", "drr", "sfq", "sfq_red", "fq_pie", "afq"]
+        ["fq_codel", "cake", "dualpi2", "wfq", "ewfq", "drr", "sfq", "sfq_red", "fq_pie", "afq"]
     );
     for (name, param, value, on) in [
         ("sfq", "perturb", "10 s", true),
@@ -143,7 +143,7 @@ fn no_flow_is_overtaken_that_always_waits() {
 /// bears that cannot, and as many as are said to be marked are.
 #[test]
 fn whatever_a_flow_sends_is_in_order_and_marks_are_where_they_can_be() {
-    for queue in ["fq_codel", "fq_pie", "afq", "wfq", "ewfq", "drr", "sfq", "sfq_red"] {
+    for queue in ["fq_codel", "cake", "fq_pie", "afq", "wfq", "ewfq", "drr", "sfq", "sfq_red"] {
         let there = Way {
             rehash: "100 ms".parse().unwrap(),
             ..way(queue, link("10 Mbit/s", Size::Packets(200)))

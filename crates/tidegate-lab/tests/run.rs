@@ -395,3 +395,65 @@ fn the_example_is_the_papers_experiment() {
     let read = |file: &str| std::fs::read_to_string(root().join(file)).unwrap();
     assert_eq!(read("scenarios/feng2001-45mbit.toml"), read("papers/sfb/c1.toml"));
 }
+
+/// One flow of a host of its own beside nine of another host, each at the line's rate; and a call
+/// with the code point of voice.
+const HOSTS: &str = r#"
+title = "Hosts and code points"
+run.duration = "6 s"
+run.warmup = "2 s"
+run.seeds = 1
+[network]
+kind = "dumbbell"
+rate = "10 Mbit/s"
+delay = "10 ms"
+limit = "200 packets"
+mean_packet = "1000 B"
+access_rate = "1 Gbit/s"
+[queue]
+name = "drop_tail"
+[[group]]
+name = "one"
+source = "cbr"
+packet = "1000 B"
+rate = "10 Mbit/s"
+jitter = 0.5
+[[group]]
+name = "nine"
+count = 9
+hosts = 1
+source = "cbr"
+packet = "1000 B"
+rate = "10 Mbit/s"
+jitter = 0.5
+[[group]]
+name = "call"
+source = "cbr"
+packet = "200 B"
+rate = "2 Mbit/s"
+dscp = 46
+"#;
+
+#[test]
+fn cake_knows_hosts_and_code_points() {
+    let scenario = Scenario::parse(HOSTS.as_bytes(), "scenario.toml", &[]).unwrap();
+    // It is written down as it was read.
+    assert_eq!(Scenario::parse(scenario.resolved().as_bytes(), "s.toml", &[]).unwrap(), scenario);
+    let parts = |queue: &str| {
+        let outcomes = run(&job(scenario.clone(), &[queue]), &()).unwrap();
+        let of = |n: usize| outcomes[0].document.groups[n].throughput_bps.unwrap().mean() / 1e7;
+        [of(0), of(1), of(2)]
+    };
+    // Who gets how much of the line: by flow, by source, and with a tin for the call.
+    for (queue, expected) in [
+        ("cake,diffserv=besteffort,isolation=flows", [0.091, 0.818, 0.091]),
+        ("cake,diffserv=besteffort,isolation=dual-srchost", [0.4, 0.4, 0.2]),
+        ("cake,diffserv=besteffort,isolation=srchost", [0.4, 0.4, 0.2]),
+        ("cake,isolation=flows", [0.08, 0.72, 0.2]),
+        ("cake", [0.4, 0.4, 0.2]),
+    ] {
+        let got = parts(queue);
+        let near = got.iter().zip(expected).all(|(got, part)| (got - part).abs() < 0.02);
+        assert!(near, "{queue}: {got:?}");
+    }
+}

@@ -16,8 +16,8 @@ use core::fmt;
 use core::str::FromStr;
 
 use siphasher::sip::SipHasher13;
-use tidegate::Seed;
 use tidegate::units::UnitError;
+use tidegate::{Hosts, Seed};
 
 use crate::ends::{Address, Ends, Transport};
 
@@ -116,6 +116,17 @@ impl FlowHasher {
         let mut encoded = Encoded { bytes: [0; 48], len: 0 };
         encoded.flow(&self.key.flow(ends));
         self.sip.hash(encoded.bytes())
+    }
+
+    /// The hosts of a packet with these `ends`, whatever the flow key is, for
+    /// [`Packet::with_hosts`](tidegate::Packet::with_hosts).
+    pub fn hosts(&self, ends: &Ends) -> Hosts {
+        let host = |address| {
+            let mut encoded = Encoded { bytes: [0; 48], len: 0 };
+            encoded.flow(&Flow::Source(address));
+            self.sip.hash(encoded.bytes()) as u16
+        };
+        Hosts::new(host(ends.source), host(ends.destination))
     }
 }
 

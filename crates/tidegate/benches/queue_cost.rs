@@ -181,6 +181,19 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::All,
     },
     Subject {
+        // Every flow is a host of its own, one of each in the triple's tables.
+        name: "cake",
+        settings: &[],
+        path: "joins its queue, and each second one costs a head: of the longest queue, or by its \
+             COBALT",
+        took: |c| {
+            let heads =
+                [DropReason::Evicted, DropReason::Overlimit, DropReason::Forced, DropReason::Early];
+            2 * heads.iter().map(|&why| c.dropped(why)).sum::<u64>()
+        },
+        mixes: Mixes::All,
+    },
+    Subject {
         // Two packets per flow: the dearest case, as a batch is one packet.
         name: "fq_codel",
         settings: &[],

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use crate::config::{ConfigError, Param, Params};
 pub use crate::entry::{DEFAULT_PRESET, Info, TARGET_RTT};
 use crate::entry::{Entry, HashTable};
-use crate::packet::Packet;
+use crate::packet::{Asks, Packet};
 use crate::qdisc::{Backlog, Gauge, Link, Qdisc, Sink};
 use crate::queues::*;
 use crate::rng::Rng;
@@ -129,6 +129,11 @@ macro_rules! catalog {
                 match self { $(AnyConfig::$variant(c) => <$variant as Entry>::hash_table(c)),+ }
             }
 
+            /// What the driver is to fill in besides the flow: see [`Entry::asks`].
+            pub fn asks(&self) -> Asks {
+                match self { $(AnyConfig::$variant(c) => <$variant as Entry>::asks(c)),+ }
+            }
+
             /// How long a flow stays in the same hash bucket: see [`Entry::bucket_lifetime`].
             pub fn bucket_lifetime(&self) -> Option<Span> {
                 match self { $(AnyConfig::$variant(c) => <$variant as Entry>::bucket_lifetime(c)),+ }
@@ -156,6 +161,7 @@ catalog! {
     codel => Codel,
     cobalt => Cobalt,
     fq_codel => FqCodel,
+    cake => Cake,
     pie => Pie,
     dualpi2 => DualPi2,
     wfq => Wfq,

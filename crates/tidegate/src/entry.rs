@@ -2,6 +2,7 @@
 //!
 //! Queues import this file; the [catalog](crate::catalog) imports the queues.
 use crate::config::{ConfigError, Params};
+use crate::packet::Asks;
 use crate::qdisc::{Link, Qdisc};
 use crate::rng::Rng;
 use crate::units::Span;
@@ -101,5 +102,9 @@ pub trait Entry: Qdisc + Sized {
     /// The hash table of flows; `None` if there is none.
     fn hash_table(_config: &Self::Config) -> Option<HashTable> {
         None
+    }
+    /// What the driver is to fill in besides the flow.
+    fn asks(_config: &Self::Config) -> Asks {
+        Asks::default()
     }
 }

@@ -43,7 +43,7 @@ pub mod written;
 
 pub use bottleneck::Bottleneck;
 pub use config::ConfigError;
-pub use packet::{Ecn, Packet};
+pub use packet::{Asks, Ecn, Hosts, Packet};
 pub use qdisc::{Backlog, DropReason, Gauge, Link, MarkReason, NullSink, Qdisc, Sink};
 pub use rng::{Rng, Seed};
 pub use units::{Bytes, Prob, Rate, Size, Span, Time};

@@ -1,4 +1,5 @@
 //! What a queue knows of a packet: 32 bytes, copied about; the payload stays with the driver.
+use crate::rng::mix;
 use crate::units::Time;
 
 /// The two ECN bits of an IP header (RFC 3168 §5).
@@ -33,6 +34,36 @@ impl Ecn {
     }
 }
 
+/// The hosts that a packet goes between, each by a number or a keyed hash of its address.
+///
+/// A packet carries them in its [`tag`](Packet::tag) until a queue takes it, so that those that do
+/// not ask for hosts pay nothing: with eight bytes more per packet drop-tail took 10 ns instead of
+/// 7, CoDel 15 instead of 7. 16 bits are few. Of 100 hosts by hash two are taken for one in one
+/// case of 13, and then divide a share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Hosts {
+    /// Who sends.
+    pub source: u16,
+    /// Who receives.
+    pub destination: u16,
+}
+
+impl Hosts {
+    /// From `source` to `destination`.
+    pub const fn new(source: u16, destination: u16) -> Hosts {
+        Hosts { source, destination }
+    }
+}
+
+/// What a queue asks a driver to fill in besides the flow; what it does not ask for costs nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asks {
+    /// [`Packet::with_hosts`].
+    pub hosts: bool,
+    /// [`Packet::dscp`].
+    pub dscp: bool,
+}
+
 /// A packet as a queue sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
@@ -45,20 +76,49 @@ pub struct Packet {
     pub len: u32,
     /// The driver's own: where it keeps the rest of the packet. No queue reads it.
     pub slot: u32,
-    /// The queue's own, from enqueue to dequeue (SFB keeps its epoch here). No driver reads it.
+    /// The queue's own, from enqueue to dequeue (SFB keeps its epoch here). No driver reads it. To
+    /// a queue that asks for [`Hosts`] a driver gives them here.
     pub tag: u32,
     /// The class of service the driver gave it; queues without classes ignore it.
     pub class: u16,
     /// The ECN codepoint; a queue that marks sets [`Ecn::Ce`].
     pub ecn: Ecn,
+    /// The DiffServ code point, 0 to 63, for queues that ask for it.
+    pub dscp: u8,
 }
 
 const _: () = assert!(core::mem::size_of::<Packet>() == 32);
 
 impl Packet {
-    /// A Not-ECT packet of `len` bytes of flow `flow`, class 0, slot 0.
+    /// A Not-ECT packet of `len` bytes of flow `flow`, class 0, code point 0, slot 0.
     pub const fn new(flow: u64, len: u32) -> Packet {
-        Packet { flow, arrived: Time::ZERO, len, slot: 0, tag: 0, class: 0, ecn: Ecn::NotEct }
+        Packet {
+            flow,
+            arrived: Time::ZERO,
+            len,
+            slot: 0,
+            tag: 0,
+            class: 0,
+            ecn: Ecn::NotEct,
+            dscp: 0,
+        }
+    }
+
+    /// The same packet between `hosts`, for a queue that asks for them.
+    pub const fn with_hosts(self, hosts: Hosts) -> Packet {
+        Packet { tag: (hosts.source as u32) << 16 | hosts.destination as u32, ..self }
+    }
+
+    /// The hosts that a driver gave; where it gave none, such as are the flow's own.
+    #[inline]
+    pub const fn hosts(&self) -> Hosts {
+        let both = if self.tag == 0 { mix(self.flow) as u32 } else { self.tag };
+        Hosts { source: (both >> 16) as u16, destination: both as u16 }
+    }
+
+    /// The same packet with the DiffServ code point `dscp`.
+    pub const fn with_dscp(self, dscp: u8) -> Packet {
+        Packet { dscp, ..self }
     }
 
     /// The same packet with ECN codepoint `ecn`.

@@ -9,8 +9,8 @@ use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::{Backlog, Gauge, Link, NullSink, Packet, Qdisc, Rng, Sink, Time};
 
 /// Queues that keep what waits in several lines.
-const OF_SEVERAL_LINES: [&str; 10] =
-    ["fq_codel", "fq_pie", "hhf", "afq", "wfq", "ewfq", "drr", "sfq", "sfq_red", "dualpi2"];
+const OF_SEVERAL_LINES: [&str; 11] =
+    ["fq_codel", "cake", "fq_pie", "hhf", "afq", "wfq", "ewfq", "drr", "sfq", "sfq_red", "dualpi2"];
 
 /// A queue that is exchanged for a new one of its kind after every so many packets offered.
 struct Exchanged {

@@ -20,6 +20,7 @@ tests_of() {
         parts/class_lines | parts/fair_clock | parts/spread) echo wfq ewfq ;;
         parts/cobalt_law) echo cobalt ;;
         parts/codel_law) echo codel fq_codel ;;
+        parts/diffserv | parts/host_load | parts/sparse_first) echo cake ;;
         parts/new_and_old) echo fq_codel fq_pie ;;
         parts/pie_law) echo pie fq_pie ;;
         parts/drop_history | parts/pre_filter) echo red_pd ;;
@@ -42,8 +43,8 @@ tests_of() {
 
 files=("$@")
 if [ ${#files[@]} = 0 ]; then
-    files=(queues/{purge,black,rem,care,bare,fred,sred,red_pd,csfq,ewfq,wfq,afd,choke,cobalt,codel,drr,sfq,sfq_red,sfred,fq_codel,fq_pie,hhf,afq,pie,dualpi2,dualpi2/{control,protection,turn}}
-        parts/{band,bins,capture_list,class_lines,cobalt_law,codel_law,drop_history,ewma,fair_clock,fair_control,flow_table,heaviest}
+    files=(queues/{purge,black,rem,care,cake,bare,fred,sred,red_pd,csfq,ewfq,wfq,afd,choke,cobalt,codel,drr,sfq,sfq_red,sfred,fq_codel,fq_pie,hhf,afq,pie,dualpi2,dualpi2/{control,protection,turn}}
+        parts/{band,bins,capture_list,class_lines,cobalt_law,codel_law,diffserv,drop_history,ewma,fair_clock,fair_control,flow_table,heaviest,host_load,sparse_first}
         parts/{hit_cache,jackknife,lines,longest,matches,mincount,new_and_old,pie_law,pre_filter,price,rate,round_robin,sample_hold,shadow}
         parts/{sketch,spread,turns,zombies})
 fi

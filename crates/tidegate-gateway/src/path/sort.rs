@@ -4,7 +4,7 @@ use std::fmt;
 
 use tidegate::catalog::{AnyConfig, QUEUES, Row};
 use tidegate::config::SEPARATOR;
-use tidegate::{ConfigError, Packet};
+use tidegate::{Asks, ConfigError, Packet};
 use tidegate_packet::{Dscp, FlowHasher, Frame, Prefix, PrefixSet, vlan_priority};
 
 use crate::path::overhead::Overhead;
@@ -95,6 +95,7 @@ pub struct Sorter {
     overhead: Overhead,
     classes: Vec<Test>,
     allowed: PrefixSet,
+    asks: Asks,
 }
 
 /// A [`Class`] as it is looked up.
@@ -135,7 +136,13 @@ impl Sorter {
             }),
         };
         let classes = classes.iter().map(test).collect();
-        Sorter { hasher, overhead, classes, allowed: allowed.iter().copied().collect() }
+        let allowed = allowed.iter().copied().collect();
+        Sorter { hasher, overhead, classes, allowed, asks: Asks::default() }
+    }
+
+    /// The same for a queue that `asks` for more than the flow and its class.
+    pub fn asking(self, asks: Asks) -> Sorter {
+        Sorter { asks, ..self }
     }
 
     /// Sorts a frame, all of which is in `bytes`.
@@ -145,7 +152,20 @@ impl Sorter {
         let packet =
             Packet::new(self.hasher.hash(&frame.ends), self.overhead.on_wire(bytes.len() as u32));
         let allowed = !self.allowed.is_empty() && among(&self.allowed, frame);
-        Sorted { packet: packet.with_ecn(frame.ecn).with_class(class), allowed }
+        let packet = self.answer(packet.with_ecn(frame.ecn).with_class(class), frame, bytes);
+        Sorted { packet, allowed }
+    }
+
+    /// `packet` with what the queue asks for.
+    #[inline]
+    fn answer(&self, mut packet: Packet, frame: &Frame, bytes: &[u8]) -> Packet {
+        if self.asks.hosts {
+            packet = packet.with_hosts(self.hasher.hosts(&frame.ends));
+        }
+        if self.asks.dscp {
+            packet.dscp = frame.dscp(bytes).map_or(0, Dscp::get);
+        }
+        packet
     }
 
     /// Whether it tells the same flows and classes apart as `other`, which has the same secret.

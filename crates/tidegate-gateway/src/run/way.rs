@@ -107,7 +107,8 @@ impl Way {
         Ok(Managed {
             queue: self.queue.build(self.link, Rng::from_seed(secret.seed))?,
             link: self.link,
-            sorter: Sorter::new(hasher, self.overhead, &self.classes, &self.allowed),
+            sorter: Sorter::new(hasher, self.overhead, &self.classes, &self.allowed)
+                .asking(self.queue.asks()),
             keys: Keys::new(self.rehash, secret.seed, pool.cells()),
             under_way: DelayLine::new(delay, &pool),
             pool,

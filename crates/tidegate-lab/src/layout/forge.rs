@@ -108,6 +108,7 @@ fn place(queue: &AnyQueue, key: u64) -> Option<usize> {
     match queue {
         AnyQueue::FqCodel(queue) => Some(queue.queue_of(key)),
         AnyQueue::FqPie(queue) => Some(queue.queue_of(key)),
+        AnyQueue::Cake(queue) => Some(queue.queue_of(&packet)),
         AnyQueue::Sfq(queue) => Some(queue.bin_of(&packet)),
         AnyQueue::SfqRed(queue) => Some(queue.bin_of(key)),
         AnyQueue::Drr(queue) => Some(queue.class_of(&packet)),

@@ -23,15 +23,12 @@
 //! # let dir = tempfile::tempdir()?;
 //! # let file = dir.path().join("two.pcap");
 //! # std::fs::write(&file, [
-//! #     &[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 0, 0, 0, 1, 0, 0, 0][..],
-//! #     &[10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 232, 3, 0, 0],
-//! #     &[11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 232, 3, 0, 0],
-//! # ].concat())?;
-//! let job = Replay::new(file, "10 Mbit/s".parse()?, vec!["drop_tail".parse()?]);
-//! let replayed = replay(&job, &())?;
-//! let flows = replayed.outcomes[0].document.flows.as_ref().unwrap();
-//! assert_eq!(flows[0].packets.unwrap().delivered, 2);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! #     &[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 0, 0, 0, 1, 0, 0,
+//! 0][..], #     &[10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 232, 3, 0, 0], #     &[11, 0, 0, 0, 0, 0,
+//! 0, 0, 0, 0, 0, 0, 232, 3, 0, 0], # ].concat())?; let job = Replay::new(file, "10
+//! Mbit/s".parse()?, vec!["drop_tail".parse()?]); let replayed = replay(&job, &())?; let flows =
+//! replayed.outcomes[0].document.flows.as_ref().unwrap();
+//! assert_eq!(flows[0].packets.unwrap().delivered, 2); # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 mod delays;
 mod flows;
@@ -46,8 +43,8 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use tidegate::catalog::{AnyConfig, TARGET_RTT};
-use tidegate::{Bytes, ConfigError, Link, Packet, Rate, Seed, Size, Time};
-use tidegate_packet::{Capture, CaptureError, Ends, FlowHasher, FlowKey, Skips, Transport};
+use tidegate::{Asks, Bytes, ConfigError, Link, Packet, Rate, Seed, Size, Time};
+use tidegate_packet::{Capture, CaptureError, Dscp, Ends, FlowHasher, FlowKey, Skips, Transport};
 
 use crate::replication::{Outcome, Progress, Watch};
 use crate::results::{self, File};
@@ -277,8 +274,8 @@ fn pass(
     let seed = Seed::new(job.seed);
     let queue = config.build(*link, seed.stream("queue")).map_err(ReplayError::Queue)?;
     let mut line = Line::new(queue, link);
-    let (damage, last) =
-        offer_all(&mut capture, &mut line, FlowHasher::seeded(job.flow_key, seed), go_on)?;
+    let hasher = FlowHasher::seeded(job.flow_key, seed);
+    let (damage, last) = offer_all(&mut capture, &mut line, (hasher, config.asks()), go_on)?;
     if line.offered() == 0 {
         return Err(
             damage.map_or_else(|| ReplayError::Empty(job.capture.clone()), ReplayError::Capture)
@@ -304,7 +301,7 @@ fn incomplete(damage: Option<&CaptureError>, skipped: &Skips) -> Option<String> 
 fn offer_all(
     capture: &mut Capture<BufReader<std::fs::File>>,
     line: &mut Line,
-    hasher: FlowHasher,
+    (hasher, asks): (FlowHasher, Asks),
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(Option<CaptureError>, Time), ReplayError> {
     let mut last = Time::ZERO;
@@ -313,17 +310,23 @@ fn offer_all(
             return Err(ReplayError::Cancelled);
         }
         match capture.next_packet() {
-            Ok(Some(packet)) => {
-                last = packet.time;
-                let frame = packet.frame();
+            Ok(Some(captured)) => {
+                last = captured.time;
+                let frame = captured.frame();
                 let class = class(&frame.ends);
                 let slot = line
                     .tally
                     .flows
                     .slot(hasher.hash(&frame.ends), class, || hasher.flow(&frame.ends));
                 let packet = Packet::new(slot.flow_hash, frame.len).with_class(class as u16);
-                let packet = packet.with_ecn(frame.ecn).with_slot(slot.number);
-                line.offer(last, packet);
+                let mut offered = packet.with_ecn(frame.ecn).with_slot(slot.number);
+                if asks.hosts {
+                    offered = offered.with_hosts(hasher.hosts(&frame.ends));
+                }
+                if asks.dscp {
+                    offered.dscp = frame.dscp(captured.bytes).map_or(0, Dscp::get);
+                }
+                line.offer(last, offered);
             }
             Ok(None) => return Ok((None, last)),
             Err(damage) => return Ok((Some(damage), last)),

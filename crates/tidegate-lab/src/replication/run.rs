@@ -7,7 +7,7 @@ use tidegate_report::Series;
 use tidegate_sim::{Delays, Network, Simulation};
 
 use super::by_seed;
-use super::configs::Configs;
+use super::configs::{Chosen, Configs};
 use super::document;
 use super::held::Held;
 use super::job::{Job, Outcome, grid_is_cheap};
@@ -151,6 +151,7 @@ pub(crate) fn replicate(
     let build = |link: usize, to, dice| queue.links[link].build(to, dice);
     let forged = layout::forged(scenario, &plan, seed, queue.watched.config());
     let mut network = layout::network(scenario, &plan, seed, &forged, build).map_err(invalid)?;
+    queue.links.iter().filter_map(Chosen::config).for_each(|config| network.ask(config.asks()));
     network.idle_ways(plan.idle_ways(scenario));
     let outcome = simulate(network, starved, what, seed, news)?;
     let sample = Sample::new(&plan, &shares, &outcome, job.flows);

@@ -60,7 +60,8 @@ params! {
         /// Which packets are one flow to the queue.
         flow_key: Key = Key(FlowKey::FiveTuple), "", 0 ..= 0;
         /// Which metrics of groups are taken: the usual ones, or the rest of RFC 7928 §2 besides
-        /// (variation of delays, start-up, whole pages, runs of losses, rates and losses over time).
+        /// (variation of delays, start-up, whole pages, runs of losses, rates and losses over
+        /// time).
         metrics: Metrics = Metrics::Usual, "", 0 ..= 0;
     }
 }
@@ -153,6 +154,8 @@ pub struct Group {
     pub hosts: u32,
     /// The classes that queues with classes see.
     pub class: Classes,
+    /// The DiffServ code point that queues with tins see.
+    pub dscp: u32,
     /// When a flow starts.
     pub start: Start,
     /// When it stops, if before the end.
@@ -183,6 +186,8 @@ params! {
         /// flows in turn; by default the
         /// group's place, from 0.
         class: Classes = Classes::one(0), "", 0 ..= 65_535;
+        /// The DiffServ code point of its packets, for queues that look at it.
+        dscp: u32 = 0, "", 0 ..= 63;
         /// When each flow starts: a time, a list of times dealt out in turn, a distribution, or
         /// `every(TIME)` for one flow
         /// after the other with such times between them.

@@ -177,6 +177,7 @@ impl Reader<'_> {
             count: common.count,
             hosts: table.get("hosts").map_or(common.count, |_| common.hosts),
             class: table.get("class").map_or(Classes::one(index as u16), |_| common.class),
+            dscp: common.dscp,
             start: common.start,
             stop: table.get("stop").map(|_| common.stop),
             active: common.active,

@@ -106,6 +106,9 @@ fn write_group(out: &mut String, group: &Group) {
         [class] => line(out, "class", &class.to_string()),
         several => line(out, "class", &format!("{several:?}")),
     }
+    if group.dscp > 0 {
+        line(out, "dscp", &group.dscp.to_string());
+    }
     match group.when() {
         When::Calls => {}
         When::Active => line(out, "active", &quoted(&group.active.write())),

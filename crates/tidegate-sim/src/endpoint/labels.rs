@@ -1,5 +1,6 @@
-//! What queues see of each flow's packets: its key and class, or a key that it forges.
-use tidegate::Seed;
+//! What queues see of each flow's packets: its key and class, or a key that it forges; and its
+//! hosts and code point where a queue asks for them.
+use tidegate::{Asks, Hosts, Seed};
 
 use crate::event::prefetch::fetch;
 use crate::net::flight::{Body, Label};
@@ -11,6 +12,27 @@ use crate::net::network::{FlowId, Network};
 pub(crate) struct Labels {
     own: Vec<Own>,
     forgers: Vec<Forger>,
+    /// What queues may ask for, by flow; empty if none does.
+    asked: Vec<Asked>,
+}
+
+/// A flow's hosts, in the direction of its data, and its code point.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    hosts: Hosts,
+    dscp: u8,
+}
+
+impl Asked {
+    /// The same for packet `body`, which may go the other way, or come from a host that is not the
+    /// flow's own: one that is called `forged`.
+    fn label(self, body: &Body, forged: Option<u64>, label: Label) -> Label {
+        let Hosts { source, destination } = self.hosts;
+        let source = forged.map_or(source, |key| key as u16);
+        let there = Hosts::new(source, destination);
+        let hosts = if body.is_data() { there } else { Hosts::new(destination, source) };
+        Label { hosts: Some(hosts), dscp: self.dscp, ..label }
+    }
 }
 
 /// A flow's own label, and the number of its forger from 1; 0 for none.
@@ -24,7 +46,8 @@ struct Own {
 impl Labels {
     /// Those of `network`'s flows; forgers have dice of their own.
     pub fn new<Q>(network: &Network<Q>, seed: Seed) -> Labels {
-        let mut labels = Labels { own: Vec::with_capacity(network.flows.len()), forgers: vec![] };
+        let own = Vec::with_capacity(network.flows.len());
+        let mut labels = Labels { own, forgers: vec![], asked: vec![] };
         for (i, flow) in network.flows.iter().enumerate() {
             let mut own = Own { flow: flow.key, forger: 0, class: flow.class };
             if let Some(forge) = network.forged.get(&FlowId(i as u32)) {
@@ -33,16 +56,27 @@ impl Labels {
                 own.forger = labels.forgers.len() as u32;
             }
             labels.own.push(own);
+            if network.asks != Asks::default() {
+                // Numbers of nodes: hosts by hash would meet.
+                let hosts = Hosts::new(flow.from.0 as u16, flow.to.0 as u16);
+                let dscp = network.dscp.get(&FlowId(i as u32)).copied().unwrap_or(0);
+                labels.asked.push(Asked { hosts, dscp });
+            }
         }
         labels
     }
 
-    /// What queues see of the packet `body` of `flow`.
+    /// What queues see of the packet `body` of flow `number`.
     #[inline]
-    pub fn of(&self, flow: u32, body: &Body) -> Label {
-        let Own { flow, forger, class } = self.own[flow as usize];
+    pub fn of(&self, number: u32, body: &Body) -> Label {
+        let Own { flow, forger, class } = self.own[number as usize];
+        let own = flow;
         let flow = if forger == 0 { flow } else { self.forgers[forger as usize - 1].key(body) };
-        Label { flow, class }
+        let label = Label { flow, class, hosts: None, dscp: 0 };
+        match self.asked.get(number as usize) {
+            Some(asked) => asked.label(body, (flow != own).then_some(flow), label),
+            None => label,
+        }
     }
 
     /// A packet of `flow` will join a queue.

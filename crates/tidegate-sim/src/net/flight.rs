@@ -1,7 +1,7 @@
 //! A packet in flight, and the store of what a queued packet carries.
 use std::collections::VecDeque;
 
-use tidegate::{Ecn, Packet};
+use tidegate::{Ecn, Hosts, Packet};
 
 use crate::sources::tcp::Reports;
 
@@ -108,13 +108,17 @@ impl Body {
     }
 }
 
-/// The flow key and class that queues see.
+/// The flow key and class that queues see, and what those that ask see besides.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Label {
     /// [`Packet::flow`].
     pub flow: u64,
     /// [`Packet::class`].
     pub class: u16,
+    /// [`Packet::with_hosts`], for queues that ask.
+    pub hosts: Option<Hosts>,
+    /// [`Packet::dscp`], for queues that ask.
+    pub dscp: u8,
 }
 
 /// What queued packets carry and the queue does not need, found by [`Packet::slot`].
@@ -146,10 +150,12 @@ impl Waiting {
                 self.flights.len() as u32 - 1
             }
         };
-        Packet::new(label.flow, flight.body.len())
+        let packet = Packet::new(label.flow, flight.body.len())
             .with_class(label.class)
             .with_ecn(flight.body.ecn())
             .with_slot(slot)
+            .with_dscp(label.dscp);
+        label.hosts.map_or(packet, |hosts| packet.with_hosts(hosts))
     }
 
     /// The flight stored for `packet`.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tidegate::bottleneck::Capacity;
-use tidegate::{ConfigError, Rate, Size, Span, Time, catalog::AnyQueue};
+use tidegate::{Asks, ConfigError, Rate, Size, Span, Time, catalog::AnyQueue};
 
 use super::forge::Forge;
 use super::medium::Medium;
@@ -58,6 +58,8 @@ pub struct Network<Q = AnyQueue> {
     pub(crate) media: BTreeMap<LinkId, Medium>,
     /// What flow keys a flow's packets bear in place of its own.
     pub(crate) forged: BTreeMap<FlowId, Forge>,
+    pub(crate) asks: Asks,
+    pub(crate) dscp: BTreeMap<FlowId, u8>,
     /// The goodput in bit/s below which each flow starves; none if that is not known.
     pub(crate) starved_below: Vec<f64>,
     /// What each flow's idle way takes a packet of no length, and one of 64 KiB.
@@ -124,6 +126,8 @@ impl<Q> Network<Q> {
             again: BTreeMap::new(),
             media: BTreeMap::new(),
             forged: BTreeMap::new(),
+            asks: Asks { hosts: false, dscp: false },
+            dscp: BTreeMap::new(),
             starved_below: vec![],
             idle: vec![],
         }
@@ -222,6 +226,19 @@ impl<Q> Network<Q> {
     /// for nothing.
     pub fn again(&mut self, flow: FlowId, periods: Vec<Period>) {
         self.again.insert(flow, periods);
+    }
+
+    /// Some queue asks for hosts (the nodes from which and to which a packet goes) or code points;
+    /// without this, packets have neither.
+    pub fn ask(&mut self, asks: Asks) {
+        self.asks.hosts |= asks.hosts;
+        self.asks.dscp |= asks.dscp;
+    }
+
+    /// The packets of `flow` and their acknowledgements have the DiffServ code point `dscp`, which
+    /// is 0 otherwise.
+    pub fn dscp(&mut self, flow: FlowId, dscp: u8) {
+        self.dscp.insert(flow, dscp);
     }
 
     /// Makes the packets of `flow`, whose source is not answered, bear forged flow keys.

@@ -7,6 +7,7 @@ pub mod ared;
 pub mod bare;
 pub mod black;
 pub mod blue;
+pub mod cake;
 pub mod care;
 pub mod choke;
 pub mod cobalt;

@@ -3,7 +3,7 @@
 //! bounds above all.
 use tidegate::catalog::{self, AnyConfig, QUEUES, Row};
 use tidegate::config::Param;
-use tidegate::{Bytes, Ecn, Link, NullSink, Packet, Qdisc, Rate, Rng, Size, Span, Time};
+use tidegate::{Bytes, Ecn, Hosts, Link, NullSink, Packet, Qdisc, Rate, Rng, Size, Span, Time};
 
 use super::gauges;
 
@@ -275,10 +275,15 @@ impl<Q: Qdisc> Driver<'_, Q> {
     }
 
     fn enqueue(&mut self, flow: u64, len: u32, ecn: Ecn, class: u16) {
+        // Four hosts send to three, and code points are all over the field.
+        let hosts = Hosts::new(1 + (flow % 4) as u16, (flow / 4 % 3) as u16);
+        let dscp = [0, 8, 46, 34][(flow >> 32) as usize % 4];
         let pkt = Packet {
             class,
+            dscp,
             ..Packet::new(flow, len.max(self.bounds.least)).with_slot(self.slot).with_ecn(ecn)
-        };
+        }
+        .with_hosts(hosts);
         self.slot += 1;
         self.call();
         self.queue.enqueue(self.now, pkt, &mut NullSink);

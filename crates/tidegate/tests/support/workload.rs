@@ -1,7 +1,7 @@
 //! Randomised workloads: mixed sizes, flows with Zipf skew, ECN and not, overload, underload and
 //! idleness in turn.
 use tidegate::units::Pacer;
-use tidegate::{Ecn, Link, Packet, Qdisc, Rng, Sink, Span, Time};
+use tidegate::{Ecn, Hosts, Link, Packet, Qdisc, Rng, Sink, Span, Time};
 
 /// One stretch of a workload.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +75,11 @@ impl Workload {
             (true, _) => Ecn::Ect0,
         };
         // Flows are hashes to a queue, so they look like hashes.
-        Packet::new(tidegate::rng::mix(flow), len).with_slot(slot).with_ecn(ecn)
+        // A third of them are one host's; code points go by flow.
+        let hosts = Hosts::new(1 + (flow % 9).min(6) as u16, (flow % 5) as u16);
+        let dscp = if flow % 4 == 3 { [8, 46, 34, 48][flow as usize / 4 % 4] } else { 0 };
+        let pkt = Packet::new(tidegate::rng::mix(flow), len).with_hosts(hosts).with_dscp(dscp);
+        pkt.with_slot(slot).with_ecn(ecn)
     }
 
     /// Offers everything to `queue`, and asks it for packets as a link does: when free, and after

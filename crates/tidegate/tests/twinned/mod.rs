@@ -28,6 +28,7 @@ pub mod afq;
 pub mod bare;
 pub mod black;
 pub mod blue;
+pub mod cake;
 pub mod care;
 pub mod choke;
 pub mod cobalt;
@@ -88,6 +89,11 @@ pub fn run(case: &Case, tape: &mut Tape) {
             "bare" => with::<bare::Twinned>(case, tape),
             "black" => with::<black::Twinned>(case, tape),
             "blue" => with::<blue::Twinned>(case, tape),
+            // The twin makes every round, the queue counts them.
+            "cake" => {
+                let quantum = format!("{} B", Set(&case.config).bytes("quantum").max(1000));
+                with::<cake::Twinned>(&case.with(&[("quantum", &quantum)]), tape)
+            }
             "care" => with::<care::Twinned>(case, tape),
             "choke" => with::<choke::Twinned>(case, tape),
             "cobalt" => with::<cobalt::Twinned>(case, tape),

@@ -1,0 +1,203 @@
+//! Among how many flows a host's share is divided: for each source and each destination, how many
+//! of its flows are bulk (Høiland-Jørgensen, Täht, Morton, *Piece of CAKE*, IEEE LANMAN 2018,
+//! §III-B).
+//!
+//! Hosts are kept in places, in sets like flows ([`Ways`]). A host keeps its place while flows
+//! refer to it; hosts that must share a place share its load.
+//!
+//! ```
+//! use tidegate::{Hosts, Rng, parts::host_load::{Divide, HostLoads}};
+//! let mut loads = HostLoads::new(Divide::BySource, 1024, &mut Rng::from_seed(1));
+//! let (one, other) = (loads.refer(Hosts::new(7, 1)), loads.refer(Hosts::new(8, 1)));
+//! (0..3).for_each(|_| loads.add_bulk(one));
+//! assert_eq!((loads.load(one), loads.load(other)), (3, 1));
+//! ```
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::choices;
+use crate::packet::{Hosts, Packet};
+use crate::parts::spread::Ways;
+use crate::rng::Rng;
+
+choices! {
+    /// Which packets are one flow, and which hosts divide a share.
+    pub enum Isolation {
+        /// All are one flow.
+        FlowBlind = "flowblind",
+        /// Those of one source are.
+        SrcHost = "srchost",
+        /// Those to one destination are.
+        DstHost = "dsthost",
+        /// Those between two hosts are.
+        Hosts = "hosts",
+        /// As the driver tells flows apart.
+        Flows = "flows",
+        /// The same, and flows of one source divide its share.
+        DualSrcHost = "dual-srchost",
+        /// The same, and flows to one destination divide its share.
+        DualDstHost = "dual-dsthost",
+        /// The same on the side where a flow's host is busier.
+        Triple = "triple-isolate",
+    }
+}
+
+impl Isolation {
+    /// Whose bulk flows divide a share.
+    pub const fn divide(self) -> Divide {
+        match self {
+            Isolation::DualSrcHost => Divide::BySource,
+            Isolation::DualDstHost => Divide::ByDestination,
+            Isolation::Triple => Divide::ByBusier,
+            _ => Divide::Never,
+        }
+    }
+
+    /// Whether it goes by hosts.
+    pub const fn asks_for_hosts(self) -> bool {
+        !matches!(self, Isolation::FlowBlind | Isolation::Flows)
+    }
+
+    /// What is hashed to a queue.
+    #[inline]
+    pub fn key(self, pkt: &Packet) -> u64 {
+        let Hosts { source, destination } = pkt.hosts();
+        let (source, destination) = (u64::from(source), u64::from(destination));
+        match self {
+            Isolation::FlowBlind => 0,
+            Isolation::SrcHost => source,
+            Isolation::DstHost => destination,
+            Isolation::Hosts => source << 32 | destination,
+            _ => pkt.flow,
+        }
+    }
+}
+
+/// Whose bulk flows divide a share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Divide {
+    /// Nobody's: every flow has a share of its own.
+    Never,
+    /// Those of the same source.
+    BySource,
+    /// Those of the same destination.
+    ByDestination,
+    /// Those of the source or of the destination, whichever has more.
+    ByBusier,
+}
+
+/// The number of places in a set.
+const WAYS: u32 = 8;
+
+/// The loads of hosts.
+#[derive(Clone, Debug)]
+pub struct HostLoads {
+    sources: Option<Table>,
+    destinations: Option<Table>,
+}
+
+/// Where a flow's source and destination are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostPlaces {
+    source: u16,
+    destination: u16,
+}
+
+#[derive(Clone, Debug)]
+struct Table {
+    ways: Ways,
+    places: Vec<Place>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// Flows that refer to it.
+    flows: u32,
+    /// Those of them that are bulk.
+    bulk: u32,
+}
+
+impl Table {
+    fn new(places: u32, dice: &mut Rng) -> Table {
+        let empty = vec![Place::default(); places as usize];
+        Table { ways: Ways::new(places, WAYS, dice), places: empty }
+    }
+
+    fn refer(&mut self, host: u16) -> u16 {
+        let place = self.ways.take(u64::from(host), |place| self.places[place].flows > 0);
+        self.places[place].flows += 1;
+        place as u16
+    }
+}
+
+impl HostLoads {
+    /// No loads yet, for up to `places` (65,536 at most) hosts on a side where they are looked at.
+    pub fn new(divide: Divide, places: u32, dice: &mut Rng) -> HostLoads {
+        let mut table = |on: bool| on.then(|| Table::new(places, dice));
+        HostLoads {
+            sources: table(matches!(divide, Divide::BySource | Divide::ByBusier)),
+            destinations: table(matches!(divide, Divide::ByDestination | Divide::ByBusier)),
+        }
+    }
+
+    /// What the loads of `places` hosts on each side take, in bytes.
+    pub fn bytes(divide: Divide, places: u32) -> u64 {
+        let sides = match divide {
+            Divide::Never => 0,
+            Divide::BySource | Divide::ByDestination => 1,
+            Divide::ByBusier => 2,
+        };
+        let place = core::mem::size_of::<Place>() as u64;
+        sides * (Ways::bytes(places, WAYS) + u64::from(places) * place)
+    }
+
+    /// A flow between `hosts` begins.
+    #[inline]
+    pub fn refer(&mut self, hosts: Hosts) -> HostPlaces {
+        let refer =
+            |table: &mut Option<Table>, host: u16| table.as_mut().map_or(0, |t| t.refer(host));
+        HostPlaces {
+            source: refer(&mut self.sources, hosts.source),
+            destination: refer(&mut self.destinations, hosts.destination),
+        }
+    }
+
+    #[inline]
+    fn each(&mut self, at: HostPlaces, change: impl Fn(&mut Place)) {
+        if let Some(table) = &mut self.sources {
+            change(&mut table.places[at.source as usize]);
+        }
+        if let Some(table) = &mut self.destinations {
+            change(&mut table.places[at.destination as usize]);
+        }
+    }
+
+    /// The flow, which is not bulk, has ended.
+    #[inline]
+    pub fn forget(&mut self, at: HostPlaces) {
+        self.each(at, |place| place.flows -= 1);
+    }
+
+    /// The flow has become bulk.
+    #[inline]
+    pub fn add_bulk(&mut self, at: HostPlaces) {
+        self.each(at, |place| place.bulk += 1);
+    }
+
+    /// The flow is bulk no more.
+    #[inline]
+    pub fn remove_bulk(&mut self, at: HostPlaces) {
+        self.each(at, |place| place.bulk -= 1);
+    }
+
+    /// Among how many a share is divided for a flow that is kept there; 1 at least.
+    #[inline]
+    pub fn load(&self, at: HostPlaces) -> u64 {
+        let bulk = |table: &Option<Table>, place: u16| {
+            table.as_ref().map_or(0, |table| table.places[place as usize].bulk)
+        };
+        let (source, destination) =
+            (bulk(&self.sources, at.source), bulk(&self.destinations, at.destination));
+        u64::from(source.max(destination).max(1))
+    }
+}

@@ -1,0 +1,380 @@
+#![doc = include_str!("cake.md")]
+use alloc::vec::Vec;
+
+use super::cobalt::{auto_times, carry_out, floor_of};
+use super::codel::auto_mtu;
+use crate::config::ConfigError;
+use crate::entry::{Entry, FOREVER, HashTable, Info, Preset, auto_buckets};
+use crate::packet::{Asks, Packet};
+use crate::parts::cobalt_law::CobaltLaw;
+use crate::parts::diffserv::{Diffserv, MOST};
+use crate::parts::host_load::Isolation;
+use crate::parts::longest::{By, Longest};
+use crate::parts::sparse_first::SparseFirst;
+use crate::parts::spread::Ways;
+use crate::policy::Signal;
+use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
+use crate::rng::Rng;
+use crate::units::{Bytes, Pacer, Rate, Span, Time};
+
+crate::params! {
+    /// CAKE's parameters. Defaults are those of tc-cake(8).
+    pub struct CakeConfig {
+        /// Which packets are one flow, and which hosts divide a share.
+        isolation: Isolation = Isolation::Triple, "", 0 ..= 0;
+        /// How many tins there are, and which code point goes to which.
+        diffserv: Diffserv = Diffserv::Three, "", 0 ..= 0;
+        /// CAKE's own shaper, for a driver that does not shape; 0 is without.
+        bandwidth: Rate = Rate::from_bps(0), "bandwidth", 0 ..= 1_000_000_000_000_000_u64;
+        /// The usual round-trip time: COBALT's interval. Its target is a twentieth.
+        rtt: Span = Span::from_millis(100), "rtt", 20_000 ..= 3_600_000_000_000_u64;
+        /// How many queues a tin has.
+        flows: u32 = 1024, "", 1 ..= 65_536;
+        /// A flow goes to any of so many queues that its hash deals it.
+        ways: u32 = 8, "", 1 ..= 16;
+        /// The most bytes that a queue may send in a turn; less in tins of less than 50 Mbit/s.
+        quantum: Bytes = Bytes::new(1514), "", 300 ..= 1_000_000_000;
+        /// The link's longest packet: a target is no shorter than one and a half, and no wait up to
+        /// four is too long.
+        mtu: Bytes = Bytes::new(1514), "", 0 ..= 1_000_000_000;
+        /// Whether ECN-capable packets are marked instead of dropped.
+        ecn: Signal = Signal::Mark, "", 0 ..= 0;
+    }
+}
+
+/// A tin's quantum: what it sends in a 4096th of a second, in these bounds.
+const QUANTUM_LEAST: u64 = 300;
+const QUANTUM_PART: u64 = 4096;
+
+/// Tins, each with queues that take turns and a COBALT in every one (hoiland2018).
+#[derive(Clone, Debug)]
+pub struct Cake {
+    /// Line `tin * flows + queue`.
+    held: Longest,
+    tins: Vec<Tin>,
+    flows: usize,
+    isolation: Isolation,
+    diffserv: Diffserv,
+    ecn: Signal,
+    link: Link,
+    /// Its own shaper.
+    shaper: Option<Clock>,
+    /// When it was last called.
+    now: Time,
+    dice: Rng,
+}
+
+#[derive(Clone, Debug)]
+struct Tin {
+    queues: SparseFirst,
+    places: Ways,
+    law: CobaltLaw,
+    clock: Clock,
+    packets: u32,
+}
+
+/// When what was sent is paid for, at a rate.
+#[derive(Clone, Debug)]
+struct Clock {
+    pacer: Pacer,
+    paid: Time,
+}
+
+impl Clock {
+    fn new(rate: Rate) -> Clock {
+        Clock { pacer: Pacer::new(rate), paid: Time::ZERO }
+    }
+
+    /// Nothing has been sent lately: what was not used is lost.
+    #[inline]
+    fn begin(&mut self, now: Time) {
+        self.paid = self.paid.max(now);
+    }
+
+    /// `len` bytes were sent: the debt grows, or what is left of earlier time is used.
+    #[inline]
+    fn pay(&mut self, len: u32) {
+        self.paid += self.pacer.next(len);
+    }
+
+    /// The same for a tin, which is never in debt by more than this packet: it may have had the
+    /// whole line for long, since nobody else asked.
+    #[inline]
+    fn pay_softly(&mut self, now: Time, len: u32) {
+        let time = self.pacer.next(len);
+        self.paid = if self.paid < now { self.paid + time } else { self.paid.max(now + time) };
+    }
+}
+
+impl Cake {
+    /// The dice as they lie.
+    pub fn dice(&self) -> &Rng {
+        &self.dice
+    }
+
+    /// The tin that `pkt` goes to.
+    #[inline]
+    pub fn tin_of(&self, pkt: &Packet) -> usize {
+        self.diffserv.tin_of(u16::from(pkt.dscp))
+    }
+
+    /// The queue that `pkt` joins, counted through all tins.
+    #[inline]
+    pub fn queue_of(&self, pkt: &Packet) -> usize {
+        let tin = self.tin_of(pkt);
+        let Tin { queues, places, .. } = &self.tins[tin];
+        let key = self.isolation.key(pkt);
+        tin * self.flows + places.of(key, |queue| queues.is_busy(queue))
+    }
+
+    /// What waits in `queue`, counted through all tins.
+    ///
+    /// # Panics
+    /// When there is no such queue.
+    pub fn queue_backlog(&self, queue: usize) -> Backlog {
+        self.held.of(queue)
+    }
+
+    /// The head of the longest queue goes; where no packet has any length, that of `arrival`.
+    #[cold]
+    fn drop_from_longest<S: Sink + ?Sized>(&mut self, now: Time, arrival: usize, out: &mut S) {
+        let (line, _) =
+            Some(self.held.longest()).filter(|&(_, length)| length > 0).unwrap_or((arrival, 0));
+        let Some(victim) = self.held.pop(line) else { return };
+        let tin = &mut self.tins[line / self.flows];
+        tin.packets -= 1;
+        tin.queues.cobalt(line % self.flows).overflowed(&tin.law, now);
+        // The arrival was the last in its queue.
+        let itself = line == arrival && self.held.of(line).packets == 0;
+        out.dropped(now, &victim, if itself { DropReason::Overlimit } else { DropReason::Evicted });
+    }
+
+    /// Of the tins with flows, the highest that has kept to its rate; else the one that will
+    /// first.
+    #[inline]
+    fn choose(&self, now: Time) -> Option<usize> {
+        let mut best: Option<(usize, Time)> = None;
+        for (index, tin) in self.tins.iter().enumerate().filter(|(_, tin)| tin.queues.is_active()) {
+            let paid = tin.clock.paid;
+            if paid <= now || best.is_none_or(|(_, earliest)| paid <= earliest) {
+                best = Some((index, paid));
+            }
+        }
+        best.map(|(index, _)| index)
+    }
+
+    /// What COBALT lets go from `line`, a queue of `tin`; if nothing, the queue is empty.
+    #[inline]
+    fn send<S: Sink + ?Sized>(
+        &mut self,
+        tin: usize,
+        queue: usize,
+        now: Time,
+        out: &mut S,
+    ) -> Option<Packet> {
+        let line = tin * self.flows + queue;
+        let Tin { queues, law, packets, .. } = &mut self.tins[tin];
+        let cobalt = queues.cobalt(queue);
+        while let Some(pkt) = self.held.pop(line) {
+            *packets -= 1;
+            let markable = self.ecn == Signal::Mark && pkt.ecn.is_capable();
+            let sojourn = now.since(pkt.arrived);
+            let judged = cobalt.judge(law, now, sojourn, markable, &mut self.dice);
+            let last = self.held.of(line).packets == 0;
+            if let Some(pkt) = carry_out(judged, self.ecn, last, now, pkt, out) {
+                queues.sent(queue, pkt.len);
+                return Some(pkt);
+            }
+        }
+        cobalt.found_empty(law, now);
+        let remembers = !cobalt.is_at_rest(now);
+        queues.emptied(queue, remembers);
+        None
+    }
+}
+
+// Out of line, so that the code of drivers that hold other queues beside it stays small: in line,
+// drop-tail took 10 ns a packet instead of 7.
+impl Qdisc for Cake {
+    #[inline(never)]
+    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
+        pkt.arrived = now;
+        self.now = now;
+        if !self.link.has_room(Backlog::default(), pkt.len) {
+            // It would not fit an empty queue; everything else would be dropped for it in vain.
+            return out.dropped(now, &pkt, DropReason::Overlimit);
+        }
+        if self.held.all().packets == 0
+            && let Some(shaper) = &mut self.shaper
+        {
+            shaper.begin(now);
+        }
+        let index = self.tin_of(&pkt);
+        let key = self.isolation.key(&pkt);
+        let Tin { queues, places, clock, packets, .. } = &mut self.tins[index];
+        if *packets == 0 {
+            clock.begin(now);
+        }
+        *packets += 1;
+        let queue = places.take(key, |queue| queues.is_busy(queue));
+        queues.arrived(queue, pkt.hosts());
+        let line = index * self.flows + queue;
+        self.held.push(line, pkt);
+        while self.held.is_over(&self.link) {
+            self.drop_from_longest(now, line, out);
+        }
+    }
+
+    #[inline(never)]
+    fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
+        self.now = now;
+        if self.held.all().packets == 0 || self.shaper.as_ref().is_some_and(|own| own.paid > now) {
+            return None;
+        }
+        let mut first = true;
+        loop {
+            let index = self.choose(now)?;
+            let (held, base) = (&self.held, index * self.flows);
+            let waits = |queue: usize| held.of(base + queue).packets > 0;
+            // One that only remembers is looked after at each departure.
+            let queue = self.tins[index].queues.next(first, waits)?;
+            first = false;
+            if let Some(pkt) = self.send(index, queue, now, out) {
+                self.tins[index].clock.pay_softly(now, pkt.len);
+                if let Some(shaper) = &mut self.shaper {
+                    shaper.pay(pkt.len);
+                }
+                return Some(pkt);
+            }
+        }
+    }
+
+    fn advance(&mut self, now: Time) {
+        self.now = now;
+    }
+
+    fn wake_at(&self) -> Option<Time> {
+        let waits = self.held.all().packets > 0;
+        self.shaper.as_ref().map(|own| own.paid).filter(|&paid| waits && paid > self.now)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.held.all()
+    }
+
+    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
+        let mut sums = [0; 3];
+        for tin in &self.tins {
+            sums.iter_mut().zip(tin.queues.counts()).for_each(|(sum, count)| *sum += count);
+        }
+        for (name, sum) in ["sparse_flows", "bulk_flows", "decaying_flows"].into_iter().zip(sums) {
+            see(Gauge { name, unit: "", value: sum as f64 });
+        }
+        see(Gauge { name: "longest", unit: "B", value: self.held.longest().1 as f64 });
+    }
+}
+
+impl CakeConfig {
+    /// The rate that tins divide: its own, else the link's.
+    fn rate(&self, link: &Link) -> Rate {
+        if self.bandwidth.as_bps() > 0 { self.bandwidth } else { link.rate }
+    }
+
+    fn tin(&self, index: usize, link: &Link, dice: &mut Rng) -> Tin {
+        let part = self.diffserv.share(index);
+        let rate = Rate::from_bps(((self.rate(link).as_bps() as f64 * part) as u64).max(1));
+        let at = Link { rate, ..*link };
+        let (target, mut interval) = auto_times(&at, self.mtu, self.rtt);
+        if self.diffserv.is_hasty(index) {
+            interval = target + target;
+        }
+        let quantum = (rate.as_bps() / 8 / QUANTUM_PART).clamp(QUANTUM_LEAST, self.quantum.get());
+        Tin {
+            places: Ways::new(self.flows, self.ways, dice),
+            queues: SparseFirst::new(self.flows, quantum, self.isolation.divide(), dice),
+            law: CobaltLaw { floor: floor_of(&at, self.mtu), ..CobaltLaw::new(target, interval) },
+            clock: Clock::new(rate),
+            packets: 0,
+        }
+    }
+}
+
+/// `auto`: the longest packet is the link's, the queues are as many as its rate asks for.
+fn auto(link: &Link) -> CakeConfig {
+    let longest = Bytes::new(auto_mtu(link).get() + 14);
+    CakeConfig {
+        flows: auto_buckets(link),
+        mtu: longest,
+        quantum: longest,
+        ..CakeConfig::default()
+    }
+}
+
+impl Entry for Cake {
+    type Config = CakeConfig;
+    const INFO: Info = Info {
+        title: "tins of queues that take turns, hosts before flows, COBALT in every queue",
+        paper: "hoiland2018",
+        manual: include_str!("cake.md"),
+    };
+    const PRESETS: &'static [Preset<CakeConfig>] = &[
+        Preset {
+            name: "paper",
+            doc: "the defaults of tc-cake(8), on a link that the driver shapes",
+            config: |_| CakeConfig::default(),
+        },
+        Preset {
+            name: "linux",
+            doc: "the same with its own shaper at the link's rate: `tc qdisc … cake bandwidth RATE`",
+            config: |link| CakeConfig { bandwidth: link.rate, ..CakeConfig::default() },
+        },
+        Preset {
+            name: "auto",
+            doc: "the defaults, with queues by the link's rate and its longest packet",
+            config: auto,
+        },
+    ];
+
+    fn build(config: &CakeConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
+        let tins = config.diffserv.tins();
+        let flows = config.flows as usize;
+        Ok(Cake {
+            held: Longest::new(tins * flows, By::Bytes),
+            tins: (0..tins).map(|index| config.tin(index, &link, &mut dice)).collect(),
+            flows,
+            isolation: config.isolation,
+            diffserv: config.diffserv,
+            ecn: config.ecn,
+            shaper: (config.bandwidth.as_bps() > 0).then(|| Clock::new(config.bandwidth)),
+            now: Time::ZERO,
+            link,
+            dice,
+        })
+    }
+
+    fn state_bytes(config: &CakeConfig, link: &Link) -> u64 {
+        let tins = config.diffserv.tins().min(MOST) as u64;
+        let tin = core::mem::size_of::<Tin>() as u64
+            + SparseFirst::bytes(config.flows, config.isolation.divide())
+            + Ways::bytes(config.flows, config.ways);
+        let lines = tins * u64::from(config.flows);
+        core::mem::size_of::<Cake>() as u64
+            + Longest::bytes(lines, link.most_packets() + 1)
+            + tins * tin
+    }
+
+    fn bucket_lifetime(_: &CakeConfig) -> Option<Span> {
+        Some(FOREVER)
+    }
+
+    fn hash_table(config: &CakeConfig) -> Option<HashTable> {
+        Some(HashTable { buckets: config.flows, ways: config.ways })
+    }
+
+    fn asks(config: &CakeConfig) -> Asks {
+        Asks {
+            hosts: config.isolation.asks_for_hosts(),
+            dscp: config.diffserv != Diffserv::BestEffort,
+        }
+    }
+}
