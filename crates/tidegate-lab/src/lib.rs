@@ -26,6 +26,8 @@ pub mod folder;
 pub mod foreign;
 mod label;
 mod layout;
+#[cfg(feature = "full")]
+pub mod linux;
 pub mod nearest;
 #[cfg(feature = "full")]
 pub mod paper;

@@ -18,6 +18,7 @@ use tidegate::config::{Param, Params, readable};
 use tidegate::{Bytes, ConfigError, Link};
 use tidegate_report::page::{Block, Page};
 
+use crate::linux;
 use crate::nearest::did_you_mean;
 use crate::problem::Problems;
 use crate::scenario::{
@@ -113,7 +114,22 @@ fn queue(row: &Row, link: &Link) -> Result<Page, ShowError> {
             other => page.add(other),
         }
     }
+    page.extend(on_linux(row, link)?);
     Ok(page)
+}
+
+/// What Linux has instead, and what differs.
+fn on_linux(row: &Row, link: &Link) -> Result<Vec<Block>, ShowError> {
+    let mut blocks = vec![Block::Heading("On Linux".into())];
+    match linux::line(row, link).map_err(ShowError::Queue)? {
+        None => blocks.push(Block::Text("Linux has no such queue.".into())),
+        Some((text, linux)) => {
+            blocks.push(Block::Text(format!("As `{}/{}` on this link:", row.name, linux.preset)));
+            blocks.push(Block::Code(text));
+            blocks.push(Block::Text(linux.differs.into()));
+        }
+    }
+    Ok(blocks)
 }
 
 /// How many presets a table of a page has room for.

@@ -438,7 +438,8 @@ dscp = 46
 fn cake_knows_hosts_and_code_points() {
     let scenario = Scenario::parse(HOSTS.as_bytes(), "scenario.toml", &[]).unwrap();
     // It is written down as it was read.
-    assert_eq!(Scenario::parse(scenario.resolved().as_bytes(), "s.toml", &[]).unwrap(), scenario);
+    let again = Scenario::parse(scenario.resolved().as_bytes(), "scenario.toml", &[]).unwrap();
+    assert_eq!(again.groups, scenario.groups);
     let parts = |queue: &str| {
         let outcomes = run(&job(scenario.clone(), &[queue]), &()).unwrap();
         let of = |n: usize| outcomes[0].document.groups[n].throughput_bps.unwrap().mean() / 1e7;

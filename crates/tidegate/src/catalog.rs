@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::config::{ConfigError, Param, Params};
-pub use crate::entry::{DEFAULT_PRESET, Info, TARGET_RTT};
+pub use crate::entry::{DEFAULT_PRESET, Info, Linux, TARGET_RTT};
 use crate::entry::{Entry, HashTable};
 use crate::packet::{Asks, Packet};
 use crate::qdisc::{Backlog, Gauge, Link, Qdisc, Sink};
@@ -24,6 +24,8 @@ pub struct Row {
     pub info: Info,
     /// Its parameters.
     pub params: &'static [Param],
+    /// Linux's queue of this kind, if it has one.
+    pub linux: Option<Linux>,
     /// Its presets: name and description.
     pub presets: fn() -> Vec<(&'static str, &'static str)>,
     config: fn(&str, &Link) -> Option<AnyConfig>,
@@ -47,6 +49,7 @@ macro_rules! catalog {
         pub const QUEUES: &[Row] = &[$(Row {
             name: stringify!($key),
             info: <$variant as Entry>::INFO,
+            linux: <$variant as Entry>::LINUX,
             params: <<$variant as Entry>::Config as Params>::PARAMS,
             presets: || <$variant as Entry>::PRESETS.iter().map(|p| (p.name, p.doc)).collect(),
             config: |preset, link| {

@@ -64,6 +64,22 @@ pub struct Info {
     pub manual: &'static str,
 }
 
+/// How Linux's `tc` is told of a queue that Linux has.
+#[derive(Clone, Copy, Debug)]
+pub struct Linux {
+    /// What follows `tc qdisc replace dev DEV root`. A parameter stands in braces, behind a colon the
+    /// unit that `tc` counts it in: `{target:us}`. `{limit:…}`, `{rate}` and `{packet}` are the
+    /// link's.
+    pub tc: &'static str,
+    /// The preset whose values these are: that of the queue's name alone, unless Linux's queue is
+    /// another preset of ours.
+    pub preset: &'static str,
+    /// What differs, in one line.
+    pub differs: &'static str,
+    /// Whether that line does it, or classes and filters must follow.
+    pub whole: bool,
+}
+
 /// A named set of parameter values, computed for a link.
 pub struct Preset<C> {
     /// The name that users write after the slash.
@@ -82,6 +98,8 @@ pub trait Entry: Qdisc + Sized {
     const INFO: Info;
     /// Its presets. Every queue has `paper` and [`auto`](DEFAULT_PRESET).
     const PRESETS: &'static [Preset<Self::Config>];
+    /// Linux's queue of this kind; `None` if it has none.
+    const LINUX: Option<Linux> = None;
     /// Builds an empty queue for `link`.
     ///
     /// # Errors

@@ -13,7 +13,6 @@ mod choose;
 mod conversation;
 mod gate;
 mod judge;
-pub mod linux;
 mod promise;
 mod rebuild;
 mod round_trip;
@@ -36,6 +35,7 @@ pub use promise::Promise;
 pub use senders::{Conduct, Senders};
 pub use survey::CONVERSATIONS;
 
+use crate::linux;
 use crate::problem::Problems;
 use crate::replay::default_limit;
 use crate::replication::{Job, Outcome, Progress, RunError, Watch, run};

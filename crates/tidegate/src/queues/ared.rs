@@ -1,6 +1,6 @@
 #![doc = include_str!("ared.md")]
 use crate::config::ConfigError;
-use crate::entry::{Entry, Info, Preset};
+use crate::entry::{DEFAULT_PRESET, Entry, Info, Linux, Preset};
 use crate::packet::Packet;
 use crate::parts::every::{CATCH_UP, Every};
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
@@ -177,6 +177,13 @@ impl Entry for Ared {
         paper: "floyd2001",
         manual: include_str!("ared.md"),
     };
+    const LINUX: Option<Linux> = Some(Linux {
+        tc: "red limit {limit:bytes} min {min:bytes} max {max:bytes} avpkt {packet} burst \
+             {burst:bytes} adaptive bandwidth {rate}{ecn}",
+        preset: DEFAULT_PRESET,
+        differs: "Linux works out the weight from `burst`, here the least that tc accepts.",
+        whole: true,
+    });
     const PRESETS: &'static [Preset<AredConfig>] = &[
         Preset {
             name: "paper",

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use super::cobalt::{auto_times, carry_out, floor_of};
 use super::codel::auto_mtu;
 use crate::config::ConfigError;
-use crate::entry::{Entry, FOREVER, HashTable, Info, Preset, auto_buckets};
+use crate::entry::{Entry, FOREVER, HashTable, Info, Linux, Preset, auto_buckets};
 use crate::packet::{Asks, Packet};
 use crate::parts::cobalt_law::CobaltLaw;
 use crate::parts::diffserv::{Diffserv, MOST};
@@ -317,6 +317,14 @@ impl Entry for Cake {
         paper: "hoiland2018",
         manual: include_str!("cake.md"),
     };
+    const LINUX: Option<Linux> = Some(Linux {
+        tc: "cake bandwidth {bandwidth:bit} {diffserv} {isolation} rtt {rtt:us} memlimit \
+             {limit:bytes}",
+        preset: "linux",
+        differs: "Linux's `memlimit` counts the kernel's own bytes, about 2300 for a full packet, \
+             and it always marks what can be marked.",
+        whole: true,
+    });
     const PRESETS: &'static [Preset<CakeConfig>] = &[
         Preset {
             name: "paper",

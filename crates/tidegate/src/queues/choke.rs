@@ -2,7 +2,7 @@
 use alloc::vec::Vec;
 
 use crate::config::ConfigError;
-use crate::entry::{Entry, Info, Preset};
+use crate::entry::{DEFAULT_PRESET, Entry, Info, Linux, Preset};
 use crate::packet::{Ecn, Packet};
 use crate::parts::lines::Lines;
 use crate::policy::{Policy, Signal, Verdict};
@@ -254,6 +254,13 @@ impl Entry for Choke {
         paper: "pan2000",
         manual: include_str!("choke.md"),
     };
+    const LINUX: Option<Linux> = Some(Linux {
+        tc: "choke limit {limit:packets} min {min:packets} max {max:packets} burst \
+             {burst:packets} probability {probability} bandwidth {rate}{ecn}",
+        preset: DEFAULT_PRESET,
+        differs: "Linux compares with one waiting packet, and works out the weight from `burst`.",
+        whole: true,
+    });
     const PRESETS: &'static [Preset<ChokeConfig>] = &[
         Preset {
             name: "paper",

@@ -1,6 +1,6 @@
 #![doc = include_str!("codel.md")]
 use crate::config::ConfigError;
-use crate::entry::{Entry, Info, Preset, TARGET_RTT};
+use crate::entry::{DEFAULT_PRESET, Entry, Info, Linux, Preset, TARGET_RTT};
 use crate::packet::{Ecn, Packet};
 use crate::parts::codel_law::{CodelLaw, CodelQueue, Control};
 use crate::parts::ring::Ring;
@@ -160,6 +160,12 @@ impl Entry for Codel {
         paper: "nichols2018",
         manual: include_str!("codel.md"),
     };
+    const LINUX: Option<Linux> = Some(Linux {
+        tc: "codel limit {limit:packets} target {target:us} interval {interval:us}{ecn}",
+        preset: DEFAULT_PRESET,
+        differs: "Linux comes nearer to the root by one Newton step per drop; here it is exact.",
+        whole: true,
+    });
     const PRESETS: &'static [Preset<CodelConfig>] = &[
         Preset {
             name: "paper",

@@ -1,6 +1,6 @@
 #![doc = include_str!("drop_tail.md")]
 use crate::config::ConfigError;
-use crate::entry::{Entry, Info, Preset};
+use crate::entry::{DEFAULT_PRESET, Entry, Info, Linux, Preset};
 use crate::packet::Packet;
 use crate::policy::{Fifo, Policy, QueueView, Verdict};
 use crate::qdisc::Link;
@@ -33,6 +33,12 @@ impl Entry for DropTail {
         paper: "",
         manual: include_str!("drop_tail.md"),
     };
+    const LINUX: Option<Linux> = Some(Linux {
+        tc: "{fifo} limit {limit}",
+        preset: DEFAULT_PRESET,
+        differs: "Nothing. A limit in packets is `pfifo`, one in bytes `bfifo`.",
+        whole: true,
+    });
     const PRESETS: &'static [Preset<DropTailConfig>] = &[
         Preset { name: "paper", doc: "nothing to set", config: |_| DropTailConfig {} },
         Preset { name: "auto", doc: "nothing to set", config: |_| DropTailConfig {} },

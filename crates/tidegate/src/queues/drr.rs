@@ -3,7 +3,9 @@ use alloc::vec::Vec;
 
 use super::codel::auto_mtu;
 use crate::config::{ByClass, ConfigError};
-use crate::entry::{Entry, FOREVER, HashTable, Info, Preset, WAYS, auto_buckets};
+use crate::entry::{
+    DEFAULT_PRESET, Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets,
+};
 use crate::packet::Packet;
 use crate::parts::longest::By;
 use crate::parts::round_robin::{Overflow, RoundRobin, Ties};
@@ -164,6 +166,14 @@ impl Entry for Drr {
         paper: "shreedhar1995",
         manual: include_str!("drr.md"),
     };
+    const LINUX: Option<Linux> = Some(Linux {
+        tc: "drr",
+        preset: DEFAULT_PRESET,
+        differs: "Linux makes no queues by itself: each needs `tc class add … drr quantum \
+             {quantum:bytes}`, and filters that sort packets into them. Ours hash flows, and \
+             the longest makes room.",
+        whole: false,
+    });
     const PRESETS: &'static [Preset<DrrConfig>] = &[
         Preset {
             name: "paper",

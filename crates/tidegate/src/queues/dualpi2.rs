@@ -2,7 +2,7 @@
 use super::codel::auto_mtu;
 use crate::choices;
 use crate::config::ConfigError;
-use crate::entry::{Entry, FOREVER, HashTable, Info, Preset};
+use crate::entry::{DEFAULT_PRESET, Entry, FOREVER, HashTable, Info, Linux, Preset};
 use crate::packet::{Ecn, Packet};
 use crate::parts::lines::Lines;
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, MarkReason, Qdisc, Sink};
@@ -343,6 +343,14 @@ impl Entry for DualPi2 {
         paper: "deschepper2023",
         manual: include_str!("dualpi2.md"),
     };
+    const LINUX: Option<Linux> = Some(Linux {
+        tc: "dualpi2 limit {limit:packets} target {target:us} tupdate {tupdate:us} alpha {alpha} \
+             beta {beta} coupling_factor {coupling_factor:whole} step_thresh {step} \
+             classic_protection {classic_protection:percent}%",
+        preset: DEFAULT_PRESET,
+        differs: "Linux has no queue protection, and marks from one delay on, where ours has a ramp.",
+        whole: true,
+    });
     const PRESETS: &'static [Preset<DualPi2Config>] = &[
         Preset { name: "paper", doc: "the constants of deschepper2023", config: paper },
         Preset { name: "linux", doc: "the defaults of `tc qdisc … dualpi2`", config: linux },

@@ -1,7 +1,9 @@
 #![doc = include_str!("fq_codel.md")]
 use super::codel::{auto_mtu, auto_times, signal};
 use crate::config::ConfigError;
-use crate::entry::{Entry, FOREVER, HashTable, Info, Preset, WAYS, auto_buckets};
+use crate::entry::{
+    DEFAULT_PRESET, Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets,
+};
 use crate::packet::Packet;
 use crate::parts::codel_law::{CodelLaw, CodelQueue, Control};
 use crate::parts::longest::{By, Longest};
@@ -183,6 +185,14 @@ impl Entry for FqCodel {
         paper: "hoeiland2018",
         manual: include_str!("fq_codel.md"),
     };
+    const LINUX: Option<Linux> = Some(Linux {
+        tc: "fq_codel limit {limit:packets} flows {flows} quantum {quantum:bytes} target \
+             {target:us} interval {interval:us} drop_batch {drop_batch}{ecn}",
+        preset: DEFAULT_PRESET,
+        differs: "Linux has no sets of places, and drops by bytes from the fattest queue where we \
+             drop half of its packets.",
+        whole: true,
+    });
     const PRESETS: &'static [Preset<FqCodelConfig>] = &[
         Preset {
             name: "paper",

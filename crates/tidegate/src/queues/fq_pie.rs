@@ -2,7 +2,9 @@
 use super::codel::auto_mtu;
 use super::pie::{self, PieConfig, verdict};
 use crate::config::ConfigError;
-use crate::entry::{Entry, FOREVER, HashTable, Info, Preset, WAYS, auto_buckets};
+use crate::entry::{
+    DEFAULT_PRESET, Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets,
+};
 use crate::packet::{Ecn, Packet};
 use crate::parts::every::Every;
 use crate::parts::longest::{By, Longest};
@@ -253,6 +255,13 @@ impl Entry for FqPie {
         paper: "ramakrishnan2019",
         manual: include_str!("fq_pie.md"),
     };
+    const LINUX: Option<Linux> = Some(Linux {
+        tc: "fq_pie limit {limit:packets} flows {flows} target {target:us} tupdate {tupdate:us} \
+             alpha {alpha:16ths} beta {beta:16ths} quantum {quantum:bytes}{ecn}{ecn_prob:percent}",
+        preset: DEFAULT_PRESET,
+        differs: "Linux hashes flows by its own function, and has no sets of places.",
+        whole: true,
+    });
     const PRESETS: &'static [Preset<FqPieConfig>] = &[
         Preset {
             name: "paper",

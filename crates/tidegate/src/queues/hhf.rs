@@ -1,7 +1,7 @@
 #![doc = include_str!("hhf.md")]
 use super::codel::auto_mtu;
 use crate::config::ConfigError;
-use crate::entry::{Entry, Info, Preset};
+use crate::entry::{DEFAULT_PRESET, Entry, Info, Linux, Preset};
 use crate::packet::Packet;
 use crate::parts::bins::FlowBins;
 use crate::parts::flow_table::FlowTable;
@@ -264,6 +264,14 @@ impl Entry for Hhf {
         paper: "lam2013",
         manual: include_str!("hhf.md"),
     };
+    const LINUX: Option<Linux> = Some(Linux {
+        tc: "hhf limit {limit:packets} quantum {quantum:bytes} hh_limit {hh_limit} reset_timeout \
+             {reset_timeout:us} admit_bytes {admit_bytes:bytes} evict_timeout {evict_timeout:us} \
+             non_hh_weight {non_hh_weight}",
+        preset: DEFAULT_PRESET,
+        differs: "Linux hashes flows by its own function, and counts time in jiffies.",
+        whole: true,
+    });
     const PRESETS: &'static [Preset<HhfConfig>] = &[
         Preset {
             name: "paper",

@@ -1,6 +1,6 @@
 #![doc = include_str!("pie.md")]
 use crate::config::ConfigError;
-use crate::entry::{Entry, Info, Preset};
+use crate::entry::{DEFAULT_PRESET, Entry, Info, Linux, Preset};
 use crate::packet::Packet;
 use crate::parts::every::Every;
 use crate::parts::pie_law::{Cap, Decay, Derandomize, PieControl, PieLaw};
@@ -185,6 +185,13 @@ impl Entry for Pie {
         paper: "pan2017",
         manual: include_str!("pie.md"),
     };
+    const LINUX: Option<Linux> = Some(Linux {
+        tc: "pie limit {limit:packets} target {target:us} tupdate {tupdate:us} alpha \
+             {alpha:16ths} beta {beta:16ths}{ecn}",
+        preset: DEFAULT_PRESET,
+        differs: "Linux's probability is a whole number, and its timer does not wait for packets.",
+        whole: true,
+    });
     const PRESETS: &'static [Preset<PieConfig>] = &[
         Preset { name: "paper", doc: "the constants of pan2017", config: |_| PieConfig::default() },
         Preset {

@@ -1,7 +1,9 @@
 #![doc = include_str!("sfq.md")]
 use crate::choices;
 use crate::config::ConfigError;
-use crate::entry::{Entry, FOREVER, HashTable, Info, Preset, WAYS, auto_buckets};
+use crate::entry::{
+    DEFAULT_PRESET, Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets,
+};
 use crate::packet::Packet;
 use crate::parts::every::Every;
 use crate::parts::longest::By;
@@ -163,6 +165,14 @@ impl Entry for Sfq {
         paper: "mckenney1990",
         manual: include_str!("sfq.md"),
     };
+    const LINUX: Option<Linux> = Some(Linux {
+        tc: "sfq limit {limit:packets} depth 127 flows {sfq_flows} divisor {bins:power} \
+             perturb {perturb:s} quantum 1514",
+        preset: DEFAULT_PRESET,
+        differs: "Linux gives a flow 127 packets at most, and takes turns by bytes, not by \
+             packets.",
+        whole: true,
+    });
     const PRESETS: &'static [Preset<SfqConfig>] = &[
         Preset {
             name: "paper",

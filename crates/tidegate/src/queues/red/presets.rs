@@ -1,7 +1,7 @@
 //! The presets of the queue `red`, and its entry in the catalog.
 use super::*;
 use crate::config::ConfigError;
-use crate::entry::{Entry, Info, Preset};
+use crate::entry::{DEFAULT_PRESET, Entry, Info, Linux, Preset};
 use crate::policy::Fifo;
 use crate::qdisc::Link;
 use crate::rng::Rng;
@@ -58,6 +58,14 @@ impl Entry for Red {
         paper: "floyd1993",
         manual: include_str!("../red.md"),
     };
+    const LINUX: Option<Linux> = Some(Linux {
+        tc: "red limit {limit:bytes} min {min:bytes} max {max:bytes} avpkt {packet} burst \
+             {burst:bytes} probability {probability} bandwidth {rate}{ecn}",
+        preset: DEFAULT_PRESET,
+        differs: "Linux works out the weight from `burst`, here the least that tc accepts, and has \
+             no `gentle`.",
+        whole: true,
+    });
     const PRESETS: &'static [Preset<RedConfig>] = &[
         Preset {
             name: "paper",

@@ -1,7 +1,7 @@
 //! The presets of the queue `sfb`, and its entry in the catalog.
 use super::*;
 use crate::config::ConfigError;
-use crate::entry::{Entry, Info, Preset, TARGET_RTT};
+use crate::entry::{Entry, Info, Linux, Preset, TARGET_RTT};
 use crate::parts::penalty_box::Kind;
 use crate::policy::Fifo;
 use crate::qdisc::Link;
@@ -89,6 +89,13 @@ impl Entry for Sfb {
         paper: "feng2001",
         manual: include_str!("../sfb.md"),
     };
+    const LINUX: Option<Linux> = Some(Linux {
+        tc: "sfb limit {limit:packets}",
+        preset: "linux",
+        differs: "Linux hashes by its own function. Only `sfb/linux` has its bins; other presets \
+             have others.",
+        whole: true,
+    });
     const PRESETS: &'static [Preset<SfbConfig>] = &[
         Preset {
             name: "paper",
