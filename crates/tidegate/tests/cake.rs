@@ -219,6 +219,36 @@ fn tins_have_priority_up_to_their_part() {
     }
 }
 
+/// A lone flow that overflowed once: BLUE forgets, a step in each silence.
+#[test]
+fn blue_forgets_a_lone_flow() {
+    let mut queue = cake(&[], support::link("8 Mbit/s", "20 packets", "1000 B"));
+    let mut lost = |begin: u64, heard: &mut Heard| {
+        // Twenty-one at once, and then a silence.
+        (0..21).for_each(|_| queue.enqueue(at(begin * MS), flow(1, 1, 1), heard));
+        (0..60).for_each(|ms| {
+            queue.dequeue(at((begin + ms) * MS), heard);
+        });
+        heard.did.dropped.drain(..).count()
+    };
+    let mut heard = Heard::default();
+    // Each burst raises the probability by 16 / 4096, and each silence lowers it by 1 / 4096.
+    let early: usize = (0..200).map(|n| lost(100 * n, &mut heard)).sum();
+    assert!(early > 100, "{early}");
+    let mut calm = |begin: u64| {
+        (0..5).for_each(|_| queue.enqueue(at(begin * MS), flow(1, 1, 1), &mut heard));
+        (0..60).for_each(|ms| {
+            queue.dequeue(at((begin + ms) * MS), &mut heard);
+        });
+        heard.did.dropped.drain(..).count()
+    };
+    (0..4_200).for_each(|n| {
+        calm(100_000 + 100 * n);
+    });
+    let late: usize = (0..500).map(|n| calm(1_000_000 + 100 * n)).sum();
+    assert_eq!(late, 0);
+}
+
 /// A tin that had the line alone for long has no debt to pay when others come.
 #[test]
 fn a_tin_alone_owes_nothing() {

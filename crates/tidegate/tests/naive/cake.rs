@@ -189,7 +189,7 @@ impl NaiveCake {
 
     pub fn dequeue(&mut self, now: u64) -> Did {
         let mut did = Did::default();
-        if self.packets() == 0 || self.bandwidth.is_some() && self.paid.0 > now {
+        if self.bandwidth.is_some() && self.paid.0 > now {
             return did;
         }
         let mut first = true;
