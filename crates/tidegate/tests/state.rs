@@ -20,9 +20,8 @@ fn what_is_stated_is_kept() {
         let with_packets = ["wfq", "ewfq"].contains(&row.name);
         let packets = if with_packets { 1000 * size_of::<Packet>() as u64 } else { 0 };
         let words = match row.name {
-            "afq" | "fq_codel" | "cake" | "fq_pie" | "hhf" | "drr" | "sfq" | "sfq_red" | "dualpi2" => {
-                8 * 1000
-            }
+            "afq" | "fq_codel" | "cake" | "fq_pie" | "hhf" | "drr" | "sfq" | "sfq_red"
+            | "dualpi2" => 8 * 1000,
             "choke" => 12 * 1000,
             _ => 0,
         };
