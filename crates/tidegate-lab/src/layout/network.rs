@@ -58,10 +58,7 @@ pub(crate) fn network<Q>(
                 None => with_data(&sources[flow.group as usize], flow.data),
             },
         });
-        let dscp = scenario.groups[flow.group as usize].dscp;
-        if dscp > 0 {
-            network.dscp(id, dscp as u8);
-        }
+        network.dscp(id, scenario.groups[flow.group as usize].dscp as u8);
         if let Some(Some(forge)) = forged.get(flow.group as usize) {
             network.forge(id, forge.clone());
         }

@@ -238,7 +238,9 @@ impl<Q> Network<Q> {
     /// The packets of `flow` and their acknowledgements have the DiffServ code point `dscp`, which
     /// is 0 otherwise.
     pub fn dscp(&mut self, flow: FlowId, dscp: u8) {
-        self.dscp.insert(flow, dscp);
+        if dscp > 0 {
+            self.dscp.insert(flow, dscp);
+        }
     }
 
     /// Makes the packets of `flow`, whose source is not answered, bear forged flow keys.
