@@ -187,6 +187,23 @@ impl NaiveCake {
         kept.or_else(|| active.iter().rev().min_by_key(|&&t| self.tins[t].paid.0)).copied()
     }
 
+    /// Queue `q` of tin `at`, whose turn it was, has sent `bytes`: it stays where it was, in debt.
+    fn served(&mut self, now: u64, at: usize, q: usize, bytes: u64) {
+        let tin = &mut self.tins[at];
+        tin.queues[q].deficit -= 65_536 * bytes as i64;
+        let sparse = tin.queues[q].stand == Stand::Sparse;
+        let list = if sparse { &mut tin.new } else { &mut tin.old };
+        list.push_front(q);
+        // A tin is never in debt by more than a packet, however long it had the line alone.
+        let (time, left) = time_of(bytes, tin.paid.1, tin.rate);
+        let paid = if tin.paid.0 < now { tin.paid.0 + time } else { tin.paid.0.max(now + time) };
+        tin.paid = (paid, left);
+        if let Some(rate) = self.bandwidth {
+            let (time, left) = time_of(bytes, self.paid.1, rate);
+            self.paid = (self.paid.0 + time, left);
+        }
+    }
+
     pub fn dequeue(&mut self, now: u64) -> Did {
         let mut did = Did::default();
         if self.bandwidth.is_some() && self.paid.0 > now {
@@ -234,17 +251,7 @@ impl NaiveCake {
                 }
                 continue;
             };
-            queue.deficit -= 65_536 * lengths[&sent] as i64;
-            let list = if queue.stand == Stand::Sparse { &mut tin.new } else { &mut tin.old };
-            list.push_front(q);
-            // A tin is never in debt by more than a packet, however long it had the line alone.
-            let (time, left) = time_of(lengths[&sent], tin.paid.1, tin.rate);
-            let at = if tin.paid.0 < now { tin.paid.0 + time } else { tin.paid.0.max(now + time) };
-            tin.paid = (at, left);
-            if let Some(rate) = self.bandwidth {
-                let (time, left) = time_of(lengths[&sent], self.paid.1, rate);
-                self.paid = (self.paid.0 + time, left);
-            }
+            self.served(now, at, q, lengths[&sent]);
             did.sent = Some(sent);
             return did;
         }

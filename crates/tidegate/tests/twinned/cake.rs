@@ -104,7 +104,7 @@ fn parts(diffserv: &str) -> Vec<f64> {
         "besteffort" => vec![1.0],
         "diffserv3" => vec![1.0, 0.0625, 0.25],
         "diffserv4" => vec![1.0, 0.0625, 0.5, 0.25],
-        _ => (0..8).map(|n| 0.875_f64.powi(n)).collect(),
+        _ => (0..8).map(|n| (0..n).fold(1.0, |part, _| part * 0.875)).collect(),
     }
 }
 
