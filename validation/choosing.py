@@ -58,8 +58,17 @@ def kept(size):
     return f"{size} B"
 
 
+def time(queue):
+    """What a packet costs; a queue whose cost was not measured yet has none."""
+    return "–" if queue["ns"] is None else f"{queue['ns']:.0f} ns"
+
+
+def cost(queue):
+    return float("inf") if queue["ns"] is None else queue["ns"]
+
+
 def price(queue):
-    return f"`{queue['queue']}` ({queue['ns']:.0f} ns, {kept(queue['state_bytes'])})"
+    return f"`{queue['queue']}` ({time(queue)}, {kept(queue['state_bytes'])})"
 
 
 def passed(queue, tests):
@@ -80,7 +89,7 @@ def answers(queues):
         if not cells:
             continue
         best = [queue for queue in queues if count[queue["queue"]][0] == most]
-        best.sort(key=lambda queue: queue["ns"])
+        best.sort(key=cost)
         names = ", ".join(price(queue) for queue in best[:NAMED])
         more = f" and {len(best) - NAMED} more" if len(best) > NAMED else ""
         lines.append(
@@ -103,7 +112,7 @@ def cheaper(queues):
     """The queue that costs least per packet among those that pass nearly as much as the best."""
     best = queues[0]
     near = [queue for queue in queues if queue["passed"] >= best["passed"] - NEAR]
-    least = min(near, key=lambda queue: queue["ns"])
+    least = min(near, key=cost)
     if least is best:
         return []
     return [f"{price(least)} passes {least['passed']} and costs least among those within {NEAR} of it."]
@@ -129,7 +138,7 @@ def table(protection):
         usual = statistics.median(cell["sure"] for cell in cells)
         lines.append(
             f"| `{queue['queue']}` | **{queue['passed']} of {queue['of']}** | {'most' if most else ', '.join(failed)} | {100 * usual:.0f} % | "
-            f"{wait[queue['queue']]:.0f} ms | {queue['ns']:.0f} ns | {kept(queue['state_bytes'])} |"
+            f"{wait[queue['queue']]:.0f} ms | {time(queue)} | {kept(queue['state_bytes'])} |"
         )
     return lines
 
@@ -254,7 +263,7 @@ def apart(protection):
             shares = [f"{100 * sure[name, test, cell]:.0f} %" for _, test, cell in APART]
             shown = f"**`{name}`**" if name in USED else f"`{name}`"
             lines.append(
-                f"| {shown} | {queue['passed']} of {queue['of']} | {' | '.join(shares)} | {wait[name]:.0f} ms | {queue['ns']:.0f} ns | {kept(queue['state_bytes'])} |"
+                f"| {shown} | {queue['passed']} of {queue['of']} | {' | '.join(shares)} | {wait[name]:.0f} ms | {time(queue)} | {kept(queue['state_bytes'])} |"
             )
     return lines
 
