@@ -545,13 +545,19 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
         "cubci",
         "did you mean `cubic`?",
     ),
-    ("ecn = \"on\"", "ecn = \"yes\"", "group.tcp.ecn", "yes", "must be one of off | on | ignore"),
+    (
+        "ecn = \"on\"",
+        "ecn = \"yes\"",
+        "group.tcp.ecn",
+        "yes",
+        "must be one of off | on | ect1 | ignore",
+    ),
     (
         "ecn = \"on\"",
         "ecn = true",
         "group.tcp.ecn",
         "",
-        "must be a off | on | ignore, not true or false",
+        "must be a off | on | ect1 | ignore, not true or false",
     ),
     ("ecn = \"on\"", "packet = \"40 B\"", "group.tcp.packet", "40 B", "must lie in"),
     (

@@ -116,6 +116,10 @@ fn any_way(dice: &mut Rng) -> Way {
     let limit = [Size::Packets(3 + dice.below(200)), Size::Bytes(2000 + dice.below(200_000))]
         [dice.below(2) as usize];
     let mut way = way(row.name, link(pick(dice, &["1 Mbit/s", "10 Mbit/s", "90 Mbit/s"]), limit));
+    // Its queue protection lets frames of a flow pass each other, as RFC 9957 accepts.
+    if row.name == "dualpi2" {
+        way.queue = catalog::config(row.name, Some("paper"), &way.link).unwrap();
+    }
     way.flow_key = pick(dice, &["five-tuple", "five-tuple", "source", "pair", "source-prefix/28"])
         .parse()
         .unwrap();
@@ -184,6 +188,8 @@ pub struct Trial<'a> {
     sample: Sample,
     /// The last frame of each flow that came; what was offered; how many came. There and back.
     last: [HashMap<u8, u32>; 2],
+    /// The codepoint of each flow. Those of one that has several pass each other in `dualpi2`.
+    codepoints: HashMap<u8, Ecn>,
     offered: [Tally; 2],
     arrived: [u64; 2],
     number: u32,
@@ -197,13 +203,15 @@ impl Trial<'_> {
         let plan = any_plan(dice, terms);
         let rig = Rig::new(&plan, fates);
         let sample = Sample::empty(3, terms.both_ways.then_some(3));
-        let (last, offered, arrived) = Default::default();
-        Trial { rig, plan, terms, sample, last, offered, arrived, number: 0, plans: 0 }
+        let (last, codepoints, offered, arrived) = Default::default();
+        let (number, plans) = (0, 0);
+        Trial { rig, plan, terms, sample, last, codepoints, offered, arrived, number, plans }
     }
 
-    /// Sends a frame, there (0) or back (1).
+    /// Sends a frame, there (0) or back (1), with `ecn` if it is its flow's first.
     pub fn offer(&mut self, dice: &mut Rng, way: usize, flow: u8, ecn: Ecn, len: usize) {
         self.number += 1;
+        let ecn = *self.codepoints.entry(flow).or_insert(ecn);
         let frame = frame(dice, flow, self.number, ecn, len);
         send(if way == 0 { &mut self.rig.clients } else { &mut self.rig.servers }, &frame);
         self.offered[way].add(frame.len() as u32);

@@ -23,12 +23,14 @@
 //! # let dir = tempfile::tempdir()?;
 //! # let file = dir.path().join("two.pcap");
 //! # std::fs::write(&file, [
-//! #     &[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 0, 0, 0, 1, 0, 0,
-//! 0][..], #     &[10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 232, 3, 0, 0], #     &[11, 0, 0, 0, 0, 0,
-//! 0, 0, 0, 0, 0, 0, 232, 3, 0, 0], # ].concat())?; let job = Replay::new(file, "10
-//! Mbit/s".parse()?, vec!["drop_tail".parse()?]); let replayed = replay(&job, &())?; let flows =
-//! replayed.outcomes[0].document.flows.as_ref().unwrap();
-//! assert_eq!(flows[0].packets.unwrap().delivered, 2); # Ok::<(), Box<dyn std::error::Error>>(())
+//! #     &[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 0, 0, 0, 1, 0, 0, 0][..],
+//! #     &[10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 232, 3, 0, 0],
+//! #     &[11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 232, 3, 0, 0]].concat())?;
+//! let job = Replay::new(file, "10 Mbit/s".parse()?, vec!["drop_tail".parse()?]);
+//! let replayed = replay(&job, &())?;
+//! let flows = replayed.outcomes[0].document.flows.as_ref().unwrap();
+//! assert_eq!(flows[0].packets.unwrap().delivered, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 mod delays;
 mod flows;
