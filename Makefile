@@ -71,7 +71,7 @@ package: ## The published crates, packed and built as a user gets them, and used
 	tools/package.sh
 
 publish-check: package ## What `cargo publish` would do, all but the upload; asks the registry
-	cargo publish --dry-run --locked -p tidegate -p tidegate-packet -p tidegate-sim
+	cargo publish --dry-run --locked --target-dir target/packed -p tidegate -p tidegate-packet -p tidegate-sim
 
 SEMVER := 0.51.0
 # The last release; before there is one, the first state that could be published.
