@@ -17,9 +17,11 @@ use core::str::FromStr;
 
 use siphasher::sip::SipHasher13;
 use tidegate::units::UnitError;
-use tidegate::{Hosts, Seed};
+use tidegate::{Asks, Hosts, Packet, Seed};
 
 use crate::ends::{Address, Ends, Transport};
+use crate::frame::Frame;
+use crate::service::Dscp;
 
 /// Which packets are one flow.
 ///
@@ -127,6 +129,18 @@ impl FlowHasher {
             self.sip.hash(encoded.bytes()) as u16
         };
         Hosts::new(host(ends.source), host(ends.destination))
+    }
+
+    /// `packet` with what a queue `asks` for of `frame`, whose bytes are `bytes`.
+    #[inline]
+    pub fn answer(&self, asks: Asks, mut packet: Packet, frame: &Frame, bytes: &[u8]) -> Packet {
+        if asks.hosts {
+            packet = packet.with_hosts(self.hosts(&frame.ends));
+        }
+        if asks.dscp {
+            packet.dscp = frame.dscp(bytes).map_or(0, Dscp::get);
+        }
+        packet
     }
 }
 

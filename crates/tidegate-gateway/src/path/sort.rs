@@ -152,20 +152,8 @@ impl Sorter {
         let packet =
             Packet::new(self.hasher.hash(&frame.ends), self.overhead.on_wire(bytes.len() as u32));
         let allowed = !self.allowed.is_empty() && among(&self.allowed, frame);
-        let packet = self.answer(packet.with_ecn(frame.ecn).with_class(class), frame, bytes);
-        Sorted { packet, allowed }
-    }
-
-    /// `packet` with what the queue asks for.
-    #[inline]
-    fn answer(&self, mut packet: Packet, frame: &Frame, bytes: &[u8]) -> Packet {
-        if self.asks.hosts {
-            packet = packet.with_hosts(self.hasher.hosts(&frame.ends));
-        }
-        if self.asks.dscp {
-            packet.dscp = frame.dscp(bytes).map_or(0, Dscp::get);
-        }
-        packet
+        let packet = packet.with_ecn(frame.ecn).with_class(class);
+        Sorted { packet: self.hasher.answer(self.asks, packet, frame, bytes), allowed }
     }
 
     /// Whether it tells the same flows and classes apart as `other`, which has the same secret.

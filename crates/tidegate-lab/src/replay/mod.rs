@@ -25,7 +25,8 @@
 //! # std::fs::write(&file, [
 //! #     &[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 0, 0, 0, 1, 0, 0, 0][..],
 //! #     &[10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 232, 3, 0, 0],
-//! #     &[11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 232, 3, 0, 0]].concat())?;
+//! #     &[11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 232, 3, 0, 0],
+//! # ].concat())?;
 //! let job = Replay::new(file, "10 Mbit/s".parse()?, vec!["drop_tail".parse()?]);
 //! let replayed = replay(&job, &())?;
 //! let flows = replayed.outcomes[0].document.flows.as_ref().unwrap();
@@ -46,7 +47,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 use tidegate::catalog::{AnyConfig, TARGET_RTT};
 use tidegate::{Asks, Bytes, ConfigError, Link, Packet, Rate, Seed, Size, Time};
-use tidegate_packet::{Capture, CaptureError, Dscp, Ends, FlowHasher, FlowKey, Skips, Transport};
+use tidegate_packet::{Capture, CaptureError, Ends, FlowHasher, FlowKey, Skips, Transport};
 
 use crate::replication::{Outcome, Progress, Watch};
 use crate::results::{self, File};
@@ -321,14 +322,8 @@ fn offer_all(
                     .flows
                     .slot(hasher.hash(&frame.ends), class, || hasher.flow(&frame.ends));
                 let packet = Packet::new(slot.flow_hash, frame.len).with_class(class as u16);
-                let mut offered = packet.with_ecn(frame.ecn).with_slot(slot.number);
-                if asks.hosts {
-                    offered = offered.with_hosts(hasher.hosts(&frame.ends));
-                }
-                if asks.dscp {
-                    offered.dscp = frame.dscp(captured.bytes).map_or(0, Dscp::get);
-                }
-                line.offer(last, offered);
+                let packet = packet.with_ecn(frame.ecn).with_slot(slot.number);
+                line.offer(last, hasher.answer(asks, packet, &frame, captured.bytes));
             }
             Ok(None) => return Ok((None, last)),
             Err(damage) => return Ok((Some(damage), last)),
