@@ -70,11 +70,10 @@ impl Labels {
     #[inline]
     pub fn of(&self, number: u32, body: &Body) -> Label {
         let Own { flow, forger, class } = self.own[number as usize];
-        let own = flow;
-        let flow = if forger == 0 { flow } else { self.forgers[forger as usize - 1].key(body) };
-        let label = Label { flow, class, hosts: None, dscp: 0 };
+        let forged = (forger > 0).then(|| self.forgers[forger as usize - 1].key(body));
+        let label = Label { flow: forged.unwrap_or(flow), class, hosts: None, dscp: 0 };
         match self.asked.get(number as usize) {
-            Some(asked) => asked.label(body, (flow != own).then_some(flow), label),
+            Some(asked) => asked.label(body, forged, label),
             None => label,
         }
     }

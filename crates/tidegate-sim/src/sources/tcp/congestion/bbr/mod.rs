@@ -15,12 +15,12 @@ use crate::sources::tcp::{Rules, Tcp};
 
 pub(super) mod aggregation;
 mod filter;
-mod full_pipe;
+pub(super) mod full;
 pub(super) mod pace;
 
 use aggregation::Aggregation;
 use filter::BandwidthFilter;
-use full_pipe::FullPipe;
+use full::FullBandwidth;
 use pace::Pace;
 
 tidegate::params! {
@@ -76,7 +76,7 @@ pub(super) struct Bbr {
     least_at: Time,
     pacing_gain: f64,
     cwnd_gain: f64,
-    pipe: FullPipe,
+    full: FullBandwidth,
     /// When the phase of the cycle began.
     phase_at: Time,
     /// When ProbeRTT may end, if little enough is under way; and whether a round trip of it is
@@ -145,7 +145,7 @@ impl Bbr {
     }
 
     fn check_drain(&mut self, news: &RateNews, dice: &mut Rng) {
-        if self.mode == Mode::Startup && self.pipe.filled {
+        if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
             (self.pacing_gain, self.cwnd_gain) = (1.0 / HIGH_GAIN, HIGH_GAIN);
         }
@@ -238,7 +238,7 @@ impl Bbr {
     }
 
     fn leave_probe_rtt(&mut self, now: Time, dice: &mut Rng) {
-        if self.pipe.filled {
+        if self.full.reached {
             return self.probe_bandwidth(now, dice);
         }
         self.mode = Mode::Startup;
@@ -278,7 +278,7 @@ impl Bbr {
     /// What the window has besides for acknowledgements that bunch.
     fn room(&self) -> f64 {
         match &self.aggregation {
-            Some(aggregation) if self.pipe.filled => aggregation.room(self.bandwidth),
+            Some(aggregation) if self.full.reached => aggregation.room(self.bandwidth),
             _ => 0.0,
         }
     }
@@ -293,7 +293,7 @@ impl Bbr {
         if self.conserving {
             cwnd = cwnd.max(news.flight as f64 + arrived);
         } else {
-            if self.pipe.filled {
+            if self.full.reached {
                 cwnd = (cwnd + arrived).min(target);
             } else if cwnd < target || (news.sample.delivered as f64) < self.initial_window {
                 cwnd += arrived;
@@ -326,7 +326,7 @@ impl CongestionControl for Bbr {
             least_at: Time::ZERO,
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
-            pipe: FullPipe::default(),
+            full: FullBandwidth::default(),
             phase_at: Time::ZERO,
             probe_until: None,
             probe_round: false,
@@ -365,11 +365,11 @@ impl CongestionControl for Bbr {
             aggregation.learn(news.now, &news.sample, starts, self.bandwidth, cwnd);
         }
         self.check_cycle(news);
-        self.pipe.check(self.bandwidth, starts, news.sample.limited);
+        self.full.check(Some(self.bandwidth), starts, news.sample.limited);
         self.check_drain(news, dice);
         let expired = self.update_least(news);
         let cwnd = self.check_probe_rtt(cwnd, starts, expired, news, dice);
-        self.pace.follow(self.bandwidth, self.pacing_gain, self.pipe.filled);
+        self.pace.follow(self.bandwidth, self.pacing_gain, self.full.reached);
         self.window(cwnd, news)
     }
 

@@ -109,7 +109,7 @@ fn startup_ends_after_three_rounds_without_a_quarter_more() {
         (156.0, true),
     ] {
         path.round(rate, ms(50), 300);
-        assert_eq!(path.bbr.pipe.filled, filled, "{rate}");
+        assert_eq!(path.bbr.full.reached, filled, "{rate}");
     }
     assert_eq!(path.bbr.mode, Mode::Drain);
     assert!(about(path.pace(), 156.0 / HIGH_GAIN));
@@ -121,7 +121,7 @@ fn startup_ends_after_three_rounds_without_a_quarter_more() {
         (news.rtt, news.sample.limited) = (Some(ms(50)), true);
         path.hear(news);
     }
-    assert!(!path.bbr.pipe.filled);
+    assert!(!path.bbr.full.reached);
 }
 
 /// 1000 segments a second for 50 ms are 50, and three quanta of two; twice as much is the window
@@ -230,7 +230,7 @@ fn by_linux_the_window_has_room_for_bunches_and_is_even() {
 fn by_linux_there_is_no_room_before_the_pipe_is_full() {
     let mut path = Path::by(Rules::Linux);
     path.round(100.0, ms(100), 10);
-    assert_eq!((path.bbr.room(), path.bbr.pipe.filled), (0.0, false));
+    assert_eq!((path.bbr.room(), path.bbr.full.reached), (0.0, false));
     let mut path = Path::cruising_by(Rules::Linux, 2);
     assert_eq!(path.bbr.room(), 10.0);
     while path.bbr.mode != Mode::ProbeRtt {

@@ -9,6 +9,7 @@
 use tidegate::{Rng, Span, Time};
 
 use super::bbr::aggregation::Aggregation;
+use super::bbr::full::FullBandwidth;
 use super::bbr::pace::Pace;
 use super::{Acked, Answers, CongestionControl, Loss, Needs, Pacing, RateNews, Repair};
 use crate::sources::tcp::Tcp;
@@ -16,12 +17,10 @@ use crate::sources::tcp::delivery::{Sample, SegmentRate};
 
 mod bounds;
 mod cycle;
-mod full;
 mod probe;
 mod probe_rtt;
 
 use bounds::Bounds;
-use full::FullBandwidth;
 use probe::Probe;
 
 tidegate::params! {

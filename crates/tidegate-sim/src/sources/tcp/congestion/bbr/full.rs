@@ -1,4 +1,5 @@
-//! When the bandwidth has stopped growing, in Startup and while it probes for more (§5.3.1.2).
+//! When the bandwidth has stopped growing: in Startup, so that the pipe is full (version 1,
+//! §4.3.2.2), and in version 3 also while it probes for more (§5.3.1.2 there).
 use crate::sources::tcp::delivery::SegmentRate;
 
 /// It grows while it grows by this factor ...
@@ -8,7 +9,7 @@ const PLATEAU: u32 = 3;
 
 /// The growth of one connection's delivery rate.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FullBandwidth {
+pub(in super::super) struct FullBandwidth {
     /// The rate at which growth was last seen: BBR.full_bw.
     grown: SegmentRate,
     /// How many round trips ago that was.
