@@ -219,7 +219,7 @@ fn control(page: &mut String) {
         let made: Vec<String> =
             (0..all[0].len()).filter(moves).map(|at| format!("`{}`", all[0][at].0.name)).collect();
         let ecn = all[0].iter().find(|(param, _)| param.name == "ecn");
-        let none = if row.name == "dualpi2" { "always marks" } else { "never marks" };
+        let none = if row.marks_most { "always marks" } else { "never marks" };
         let ecn = ecn.map_or(none.into(), |(_, value)| format!("`ecn = {value}`"));
         let _ =
             writeln!(page, "| `{}` | {} | {} | {ecn} |", row.name, all[0].len(), made.join(", "));

@@ -26,6 +26,8 @@ pub struct Row {
     pub params: &'static [Param],
     /// Linux's queue of this kind, if it has one.
     pub linux: Option<Linux>,
+    /// Whether it marks most packets while all is well: see [`Entry::MARKS_MOST`].
+    pub marks_most: bool,
     /// Its presets: name and description.
     pub presets: fn() -> Vec<(&'static str, &'static str)>,
     config: fn(&str, &Link) -> Option<AnyConfig>,
@@ -50,6 +52,7 @@ macro_rules! catalog {
             name: stringify!($key),
             info: <$variant as Entry>::INFO,
             linux: <$variant as Entry>::LINUX,
+            marks_most: <$variant as Entry>::MARKS_MOST,
             params: <<$variant as Entry>::Config as Params>::PARAMS,
             presets: || <$variant as Entry>::PRESETS.iter().map(|p| (p.name, p.doc)).collect(),
             config: |preset, link| {
@@ -57,6 +60,14 @@ macro_rules! catalog {
                 Some(AnyConfig::$variant((found.config)(link)))
             },
         }),+];
+
+        impl AnyQueue {
+            /// Its row of the catalog.
+            pub fn row(&self) -> &'static Row {
+                let name = match self { $(AnyQueue::$variant(_) => stringify!($key)),+ };
+                find(name).expect("every queue has a row")
+            }
+        }
 
         impl Qdisc for AnyQueue {
             #[inline]

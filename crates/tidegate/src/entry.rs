@@ -100,6 +100,9 @@ pub trait Entry: Qdisc + Sized {
     const PRESETS: &'static [Preset<Self::Config>];
     /// Linux's queue of this kind; `None` if it has none.
     const LINUX: Option<Linux> = None;
+    /// Whether it marks most packets while all is well, as for scalable senders, and drops by
+    /// itself where marks no longer help (deschepper2023 §4.2).
+    const MARKS_MOST: bool = false;
     /// Builds an empty queue for `link`.
     ///
     /// # Errors

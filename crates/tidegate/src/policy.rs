@@ -53,6 +53,12 @@ impl Signal {
             Signal::Drop => Verdict::Drop(why.as_drop()),
         }
     }
+
+    /// Whether the signal to `pkt` is a mark.
+    #[inline]
+    pub fn marks(self, pkt: &Packet) -> bool {
+        self == Signal::Mark && pkt.ecn.is_capable()
+    }
 }
 
 /// What a rule may see of the queue it guards. Positions count from the head.

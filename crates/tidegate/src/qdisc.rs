@@ -222,6 +222,15 @@ impl Link {
         self.rate.as_bps() as f64 / self.mean_packet.bits() as f64
     }
 
+    /// Whether `backlog` is more than may wait.
+    #[inline]
+    pub fn is_exceeded_by(&self, backlog: Backlog) -> bool {
+        match self.limit {
+            Size::Packets(most) => backlog.packets as u64 > most,
+            Size::Bytes(most) => backlog.bytes > most,
+        }
+    }
+
     /// Whether one more packet of `len` bytes fits above `backlog`.
     #[inline]
     pub fn has_room(&self, backlog: Backlog, len: u32) -> bool {

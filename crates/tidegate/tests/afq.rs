@@ -3,12 +3,11 @@ mod naive;
 mod support;
 mod twinned;
 
+use support::Heard;
 use support::twin::OPERATIONS;
-use support::workload::Workload;
 use tidegate::catalog;
 use tidegate::queues::Afq;
-use tidegate::{DropReason, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Time};
-use twinned::Twinned as _;
+use tidegate::{DropReason, Link, NullSink, Packet, Qdisc, Rng, Time};
 use twinned::afq::Twinned;
 
 fn at(nanos: u64) -> Time {
@@ -26,25 +25,12 @@ fn link() -> Link {
     support::link("8 Mbit/s", "1000 packets", "1000 B")
 }
 
-/// Losses, by flow.
-#[derive(Default)]
-struct Heard(Vec<(u64, DropReason)>);
-
-impl Sink for Heard {
-    fn dropped(&mut self, _: Time, pkt: &Packet, why: DropReason) {
-        self.0.push((pkt.flow, why));
-    }
-    fn marked(&mut self, _: Time, _: &Packet, _: MarkReason) {}
-}
-
 /// Thirty flows, load above and below the rate and idle times; the twin must do the same at every
 /// step.
 fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
     let config = support::config("afq", None, settings, &link);
-    let mut twinned = Twinned::beside(&config, link, Rng::from_seed(7)).unwrap();
-    Workload::restless(operations).run(&mut twinned, &link, &mut Rng::from_seed(11), &mut NullSink);
-    twinned
+    twinned::restless(&config, &link, operations)
 }
 
 #[test]
@@ -90,7 +76,7 @@ fn shares_are_max_min() {
     for (n, (&offer, sent)) in offers.iter().zip(sent).enumerate() {
         assert!((sent - f64::min(offer, fair)).abs() < 0.002, "{n}: {sent}");
     }
-    assert!(heard.0.iter().all(|&(flow, why)| flow > 2 && why == DropReason::Unfair));
+    assert!(heard.lost.iter().all(|&(pkt, why)| pkt.flow > 2 && why == DropReason::Unfair));
 }
 
 /// Bytes count, not packets: whatever the lengths, busy flows get the same bytes.
@@ -123,7 +109,7 @@ fn the_calendar_ends_somewhere() {
         (0..200).for_each(|_| queue.enqueue(at(0), Packet::new(7, 1000), &mut heard));
         // Bids up to the last byte of the last round.
         assert_eq!(queue.backlog().packets, 2 * rounds - 1);
-        assert!(heard.0.iter().all(|(_, why)| *why == DropReason::Unfair));
+        assert!(heard.lost.iter().all(|(_, why)| *why == DropReason::Unfair));
     }
 }
 
@@ -159,7 +145,7 @@ fn collisions_cost_shares() {
             let mut heard = Heard::default();
             let mut alone = queue.clone();
             alone.enqueue(at(0), Packet::new(flow, 1000), &mut heard);
-            lost += heard.0.len();
+            lost += heard.lost.len();
         }
         lost
     };
@@ -183,7 +169,7 @@ fn who_is_farthest_goes() {
             }
             queue.dequeue(at(ms * 1_000_000 + 999_999), &mut heard);
         }
-        assert!(heard.0.len() > 50_000);
-        assert_eq!(heard.0.iter().all(|(flow, _)| *flow == 7), spared, "{overflow}");
+        assert!(heard.lost.len() > 50_000);
+        assert_eq!(heard.lost.iter().all(|(pkt, _)| pkt.flow == 7), spared, "{overflow}");
     }
 }

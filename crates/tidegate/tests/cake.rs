@@ -4,10 +4,8 @@ mod support;
 mod twinned;
 
 use support::twin::OPERATIONS;
-use support::workload::Workload;
 use tidegate::queues::Cake;
 use tidegate::{Asks, Ecn, Hosts, Link, NullSink, Packet, Qdisc, Rng, Time, catalog};
-use twinned::Twinned as _;
 use twinned::cake::{Heard, Twinned};
 
 const MS: u64 = 1_000_000;
@@ -32,9 +30,7 @@ fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
     let settings = [&[("flows", "16")], settings].concat();
     let config = support::config("cake", Some("paper"), &settings, &link);
-    let mut twinned = Twinned::beside(&config, link, Rng::from_seed(7)).unwrap();
-    Workload::restless(operations).run(&mut twinned, &link, &mut Rng::from_seed(11), &mut NullSink);
-    twinned
+    twinned::restless(&config, &link, operations)
 }
 
 #[test]

@@ -6,10 +6,8 @@ mod twinned;
 
 use support::stats;
 use support::twin::OPERATIONS;
-use support::workload::Workload;
 use tidegate::queues::Drr;
 use tidegate::{Backlog, Link, NullSink, Packet, Qdisc, Rng, Time, catalog};
-use twinned::Twinned as _;
 use twinned::drr::{Stolen, Twinned};
 
 fn drr(settings: &[(&str, &str)], link: Link, seed: u64) -> Drr {
@@ -33,9 +31,7 @@ fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
     let settings = [&[("classes", "8")], settings].concat();
     let config = support::config("drr", None, &settings, &link);
-    let mut twinned = Twinned::beside(&config, link, Rng::from_seed(7)).unwrap();
-    Workload::restless(operations).run(&mut twinned, &link, &mut Rng::from_seed(11), &mut NullSink);
-    twinned
+    twinned::restless(&config, &link, operations)
 }
 
 #[test]

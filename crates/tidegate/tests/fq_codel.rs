@@ -5,10 +5,8 @@ mod twinned;
 
 use support::stats;
 use support::twin::OPERATIONS;
-use support::workload::Workload;
 use tidegate::queues::FqCodel;
 use tidegate::{Backlog, Link, NullSink, Packet, Qdisc, Rng, Span, Time, catalog};
-use twinned::Twinned as _;
 use twinned::fq_codel::{Heard, Twinned};
 
 fn at(nanos: u64) -> Time {
@@ -31,9 +29,7 @@ fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
     let settings = [&[("flows", "8")], settings].concat();
     let config = support::config("fq_codel", None, &settings, &link);
-    let mut twinned = Twinned::beside(&config, link, Rng::from_seed(7)).unwrap();
-    Workload::restless(operations).run(&mut twinned, &link, &mut Rng::from_seed(11), &mut NullSink);
-    twinned
+    twinned::restless(&config, &link, operations)
 }
 
 #[test]
@@ -92,17 +88,7 @@ fn link() -> Link {
 
 /// `count` flows that hash to queues of their own.
 fn apart(queue: &FqCodel, count: usize) -> Vec<u64> {
-    let (mut flows, mut taken) = (Vec::new(), Vec::new());
-    for flow in 0.. {
-        if !taken.contains(&queue.queue_of(flow)) {
-            taken.push(queue.queue_of(flow));
-            flows.push(flow);
-        }
-        if flows.len() == count {
-            break;
-        }
-    }
-    flows
+    support::apart(count, |flow| queue.queue_of(flow))
 }
 
 /// §4.2: a flow that becomes active goes before all that are being served, and for a quantum only.

@@ -3,11 +3,11 @@ mod naive;
 mod support;
 mod twinned;
 
-use support::stats;
 use support::twin::OPERATIONS;
 use support::workload::{Phase, Workload};
+use support::{Heard, stats};
 use tidegate::queues::FqPie;
-use tidegate::{DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time};
+use tidegate::{DropReason, Ecn, Link, NullSink, Packet, Qdisc, Rng, Span, Time};
 use tidegate::{catalog, rng};
 use twinned::Twinned as _;
 use twinned::fq_pie::Twinned;
@@ -32,33 +32,7 @@ fn link() -> Link {
 
 /// `count` flows that hash to queues of their own.
 fn apart(queue: &FqPie, count: usize) -> Vec<u64> {
-    let (mut flows, mut taken) = (Vec::new(), Vec::new());
-    for flow in 0.. {
-        if !taken.contains(&queue.queue_of(flow)) {
-            taken.push(queue.queue_of(flow));
-            flows.push(flow);
-        }
-        if flows.len() == count {
-            break;
-        }
-    }
-    flows
-}
-
-/// Losses by flow, and marks.
-#[derive(Default)]
-struct Heard {
-    lost: Vec<(u64, DropReason)>,
-    marked: Vec<u64>,
-}
-
-impl Sink for Heard {
-    fn dropped(&mut self, _: Time, pkt: &Packet, why: DropReason) {
-        self.lost.push((pkt.flow, why));
-    }
-    fn marked(&mut self, _: Time, pkt: &Packet, _: MarkReason) {
-        self.marked.push(pkt.flow);
-    }
+    support::apart(count, |flow| queue.queue_of(flow))
 }
 
 /// Thirty flows in eight queues, load above and below the rate, idle times of up to twenty seconds
@@ -152,11 +126,11 @@ fn each_queue_has_its_own_probability_and_the_same_delay() {
     for (n, load) in [(0, 0.9), (1, 0.7)] {
         let delay = waited[n] / sent[n] as f64;
         assert!((delay - 15.0).abs() < 1.5, "{n}: {delay} ms");
-        let lost = heard.lost.iter().filter(|(flow, _)| *flow == flows[n]).count() as f64;
+        let lost = heard.lost.iter().filter(|(pkt, _)| pkt.flow == flows[n]).count() as f64;
         let expected = 1.0 - 0.475 / load;
         assert!((lost / (200_000.0 * load) - expected).abs() < 0.01, "{n}: {lost}");
     }
-    assert!(heard.lost.iter().all(|(flow, why)| *flow != flows[2] && *why == DropReason::Early));
+    assert!(heard.lost.iter().all(|(pkt, why)| pkt.flow != flows[2] && *why == DropReason::Early));
     assert_eq!(sent[2], 10_000);
     assert!(longest < Span::from_millis(3), "{longest}");
 }
@@ -173,7 +147,7 @@ fn who_goes_when_the_buffer_is_full() {
         let loads = [(flows[0], 10.0), (flows[1], 0.3)];
         offer(&mut queue, &loads, Ecn::NotEct, 0..1_000, &mut heard, |_, _| ());
         let of = |flow, whys: &[DropReason]| {
-            heard.lost.iter().filter(|(f, why)| *f == flow && whys.contains(why)).count()
+            heard.lost.iter().filter(|(pkt, why)| pkt.flow == flow && whys.contains(why)).count()
         };
         let full = [DropReason::Overlimit, DropReason::Evicted];
         assert!(of(flows[0], &full) > 500, "{overflow}");

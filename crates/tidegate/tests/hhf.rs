@@ -3,13 +3,12 @@ mod naive;
 mod support;
 mod twinned;
 
+use support::Heard;
 use support::stats;
 use support::twin::OPERATIONS;
-use support::workload::Workload;
 use tidegate::queues::Hhf;
-use tidegate::{DropReason, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Time};
+use tidegate::{DropReason, Link, NullSink, Packet, Qdisc, Rng, Time};
 use tidegate::{catalog, rng};
-use twinned::Twinned as _;
 use twinned::hhf::Twinned;
 
 fn at(nanos: u64) -> Time {
@@ -27,17 +26,6 @@ fn link() -> Link {
     support::link("80 Mbit/s", "1000 packets", "1000 B")
 }
 
-/// Losses, by flow.
-#[derive(Default)]
-struct Heard(Vec<(u64, DropReason)>);
-
-impl Sink for Heard {
-    fn dropped(&mut self, _: Time, pkt: &Packet, why: DropReason) {
-        self.0.push((pkt.flow, why));
-    }
-    fn marked(&mut self, _: Time, _: &Packet, _: MarkReason) {}
-}
-
 /// Thirty flows over few counters, load above and below the rate and idle times; the twin must do
 /// the same at every step.
 fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
@@ -45,9 +33,7 @@ fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let usual = [("admit_bytes", "5000 B"), ("counters", "16"), ("evict_timeout", "300 ms")];
     let settings = [&usual[..], settings].concat();
     let config = support::config("hhf", None, &settings, &link);
-    let mut twinned = Twinned::beside(&config, link, Rng::from_seed(7)).unwrap();
-    Workload::restless(operations).run(&mut twinned, &link, &mut Rng::from_seed(11), &mut NullSink);
-    twinned
+    twinned::restless(&config, &link, operations)
 }
 
 #[test]
@@ -177,12 +163,13 @@ fn heavy_hitters_pay() {
         }
         queue.dequeue(now, &mut heard);
     }
-    assert!(heard.0.len() > 60_000);
-    assert!(heard.0.iter().all(|&(flow, why)| flow == 7 && why == DropReason::Evicted));
+    assert!(heard.lost.len() > 60_000);
+    assert!(heard.lost.iter().all(|&(pkt, why)| pkt.flow == 7 && why == DropReason::Evicted));
     let mut others = hhf(&[], support::link("80 Mbit/s", "5 packets", "1000 B"), 1);
     let mut heard = Heard::default();
     (0..7).for_each(|n| others.enqueue(at(0), Packet::new(n, 1000), &mut heard));
-    assert_eq!(heard.0, [(0, DropReason::Evicted), (1, DropReason::Evicted)]);
+    let lost: Vec<_> = heard.lost.iter().map(|(pkt, why)| (pkt.flow, *why)).collect();
+    assert_eq!(lost, [(0, DropReason::Evicted), (1, DropReason::Evicted)]);
 }
 
 /// A heavy hitter that falls silent is forgotten after `evict_timeout`, and not before.

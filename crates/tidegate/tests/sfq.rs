@@ -6,10 +6,8 @@ mod twinned;
 
 use support::stats;
 use support::twin::OPERATIONS;
-use support::workload::Workload;
 use tidegate::queues::Sfq;
 use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Time, catalog};
-use twinned::Twinned as _;
 use twinned::drr::Stolen;
 use twinned::sfq::Twinned;
 
@@ -28,9 +26,7 @@ fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
     let settings = [&[("bins", "8")], settings].concat();
     let config = support::config("sfq", None, &settings, &link);
-    let mut twinned = Twinned::beside(&config, link, Rng::from_seed(7)).unwrap();
-    Workload::restless(operations).run(&mut twinned, &link, &mut Rng::from_seed(11), &mut NullSink);
-    twinned
+    twinned::restless(&config, &link, operations)
 }
 
 #[test]
@@ -82,17 +78,7 @@ fn bin_of(queue: &Sfq, flow: u64) -> usize {
 
 /// `count` flows that hash to bins of their own.
 fn apart(queue: &Sfq, count: usize) -> Vec<u64> {
-    let (mut flows, mut taken) = (Vec::new(), Vec::new());
-    for flow in 0.. {
-        if !taken.contains(&bin_of(queue, flow)) {
-            taken.push(bin_of(queue, flow));
-            flows.push(flow);
-        }
-        if flows.len() == count {
-            break;
-        }
-    }
-    flows
+    support::apart(count, |flow| bin_of(queue, flow))
 }
 
 /// A packet of each bin that has one, in turn, whatever its length, for as long as it has one.

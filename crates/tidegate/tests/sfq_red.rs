@@ -76,17 +76,7 @@ fn twin_agrees_in_every_mode() {
 
 /// `count` flows that hash to bins of their own.
 fn apart(queue: &SfqRed, count: usize) -> Vec<u64> {
-    let (mut flows, mut taken) = (Vec::new(), Vec::new());
-    for flow in 0.. {
-        if !taken.contains(&queue.bin_of(flow)) {
-            taken.push(queue.bin_of(flow));
-            flows.push(flow);
-        }
-        if flows.len() == count {
-            break;
-        }
-    }
-    flows
+    support::apart(count, |flow| queue.bin_of(flow))
 }
 
 /// feng2001 §III-B: 414 kB are 46 bins of 9 kB, which share nothing: one flow has no more than nine

@@ -6,8 +6,8 @@
 //! without; so when more than half of the ECN-capable frames that a queue let in within a tenth of
 //! a second were marked, the marked ones of the next are dropped.
 //!
-//! DualPI2 has a rule of its own. It marks most packets of scalable senders while all is well, and
-//! drops when that no longer helps.
+//! A queue that marks most packets of scalable senders while all is well (DualPI2) has a rule of its
+//! own, by which it drops when marks no longer help.
 use tidegate::catalog::AnyQueue;
 use tidegate::{Span, Time};
 
@@ -30,7 +30,7 @@ pub(crate) struct Overload {
 impl Overload {
     /// The rule behind `queue`.
     pub(crate) fn behind(queue: &AnyQueue) -> Overload {
-        let ours = !matches!(queue, AnyQueue::DualPi2(_));
+        let ours = !queue.row().marks_most;
         Overload { until: Time::ZERO + WINDOW, capable: 0, marked: 0, on: false, ours }
     }
 

@@ -30,26 +30,26 @@ choices! {
 }
 
 /// The most tins there can be.
-pub const MOST: usize = 8;
+const MOST: usize = 8;
 
 /// The part of the line that each of eight tins has of what the one below it has.
 const STEP: f64 = 7.0 / 8.0;
 
 /// Code points by name (RFC 2474, 2597, 3246, 5865, 8622); TOS is the field before them (RFC 1349).
 mod dscp {
-    pub const LE: u16 = 1;
-    pub const TOS_THROUGHPUT: u16 = 2;
-    pub const TOS_DELAY: u16 = 4;
-    pub const VA: u16 = 44;
-    pub const EF: u16 = 46;
+    pub const LE: u8 = 1;
+    pub const TOS_THROUGHPUT: u8 = 2;
+    pub const TOS_DELAY: u8 = 4;
+    pub const VA: u8 = 44;
+    pub const EF: u8 = 46;
 
     /// CSn.
-    pub const fn cs(n: u16) -> u16 {
+    pub const fn cs(n: u8) -> u8 {
         n << 3
     }
 
     /// Whether `code` is AFn1, AFn2 or AFn3.
-    pub const fn is_af(code: u16, n: u16) -> bool {
+    pub const fn is_af(code: u8, n: u8) -> bool {
         code >> 3 == n && matches!(code & 7, 2 | 4 | 6)
     }
 }
@@ -82,7 +82,7 @@ impl Diffserv {
     }
 
     /// The tin of code point `dscp`; what is none counts as the highest, 63.
-    pub fn tin_of(self, dscp: u16) -> usize {
+    pub fn tin_of(self, dscp: u8) -> usize {
         let code = dscp.min(63);
         match self {
             Diffserv::BestEffort => 0,
@@ -95,7 +95,7 @@ impl Diffserv {
 }
 
 /// Best effort, bulk, voice.
-fn three(code: u16) -> usize {
+fn three(code: u8) -> usize {
     use dscp::{EF, LE, TOS_DELAY, VA, cs};
     match code {
         LE => 1,
@@ -107,7 +107,7 @@ fn three(code: u16) -> usize {
 }
 
 /// Best effort, bulk, video, voice.
-fn four(code: u16) -> usize {
+fn four(code: u8) -> usize {
     use dscp::{EF, LE, TOS_DELAY, VA, cs, is_af};
     match code {
         LE => 1,
@@ -122,7 +122,7 @@ fn four(code: u16) -> usize {
 }
 
 /// Background, throughput, best effort, streaming, transactions, shell, latency, control.
-fn eight(code: u16) -> usize {
+fn eight(code: u8) -> usize {
     use dscp::{EF, LE, TOS_DELAY, TOS_THROUGHPUT, VA, cs, is_af};
     match code {
         LE => 0,
@@ -147,14 +147,14 @@ mod tests {
     /// tc-cake(8): what goes to bulk, video and voice; all else to best effort.
     #[test]
     fn the_manual_pages_lists() {
-        let af = |n: u16| [n << 3 | 2, n << 3 | 4, n << 3 | 6];
-        let (cs, ef, va, le, tos4) = (|n: u16| n << 3, 46, 44, 1, 4);
+        let af = |n: u8| [n << 3 | 2, n << 3 | 4, n << 3 | 6];
+        let (cs, ef, va, le, tos4) = (|n: u8| n << 3, 46, 44, 1, 4);
         let bulk = vec![cs(1), le];
         let voice3 = vec![cs(7), cs(6), ef, va, tos4];
         let voice4 = vec![cs(7), cs(6), ef, va, cs(5), cs(4)];
         let video4 = [&af(4)[..], &af(3), &[cs(3)], &af(2), &[cs(2), tos4]].concat();
         for code in 0..64 {
-            let place = |lists: &[&Vec<u16>]| lists.iter().position(|list| list.contains(&code));
+            let place = |lists: &[&Vec<u8>]| lists.iter().position(|list| list.contains(&code));
             let three = match place(&[&bulk, &voice3]) {
                 None => 0,
                 Some(list) => list + 1,
@@ -172,7 +172,7 @@ mod tests {
         let eight: Vec<usize> =
             [8, 10, 0, 24, 18, 16, 46, 56].map(|c| Diffserv::Eight.tin_of(c)).into();
         assert_eq!(eight, [0, 1, 2, 3, 4, 5, 6, 7]);
-        assert_eq!(Diffserv::Eight.tin_of(u16::MAX), Diffserv::Eight.tin_of(63));
+        assert_eq!(Diffserv::Eight.tin_of(u8::MAX), Diffserv::Eight.tin_of(63));
     }
 
     #[test]

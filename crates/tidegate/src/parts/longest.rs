@@ -15,7 +15,6 @@ use crate::packet::Packet;
 use crate::parts::heaviest::Heaviest;
 use crate::parts::lines::Lines;
 use crate::qdisc::{Backlog, DropReason, Link};
-use crate::units::Size;
 
 choices! {
     /// Which of many lines is the longest: the parameter `longest` of queues that make room by
@@ -83,10 +82,7 @@ impl Longest {
     /// Whether more waits than the limit of `link` allows.
     #[inline]
     pub fn is_over(&self, link: &Link) -> bool {
-        match link.limit {
-            Size::Packets(most) => self.backlog.packets as u64 > most,
-            Size::Bytes(most) => self.backlog.bytes > most,
-        }
+        link.is_exceeded_by(self.backlog)
     }
 
     /// How long `line` is, in bytes or packets.

@@ -2,12 +2,12 @@
 use alloc::vec::Vec;
 
 use super::cobalt::{auto_times, carry_out, floor_of};
-use super::codel::auto_mtu;
+use super::codel::auto_frame;
 use crate::config::ConfigError;
 use crate::entry::{Entry, FOREVER, HashTable, Info, Linux, Preset, auto_buckets};
 use crate::packet::{Asks, Packet};
 use crate::parts::cobalt_law::CobaltLaw;
-use crate::parts::diffserv::{Diffserv, MOST};
+use crate::parts::diffserv::Diffserv;
 use crate::parts::host_load::Isolation;
 use crate::parts::longest::{By, Longest};
 use crate::parts::sparse_first::SparseFirst;
@@ -115,7 +115,7 @@ impl Cake {
     /// The tin that `pkt` goes to.
     #[inline]
     pub fn tin_of(&self, pkt: &Packet) -> usize {
-        self.diffserv.tin_of(u16::from(pkt.dscp))
+        self.diffserv.tin_of(pkt.dscp)
     }
 
     /// The queue that `pkt` joins, counted through all tins.
@@ -138,15 +138,12 @@ impl Cake {
     /// The head of the longest queue goes; where no packet has any length, that of `arrival`.
     #[cold]
     fn drop_from_longest<S: Sink + ?Sized>(&mut self, now: Time, arrival: usize, out: &mut S) {
-        let (line, _) =
-            Some(self.held.longest()).filter(|&(_, length)| length > 0).unwrap_or((arrival, 0));
-        let Some(victim) = self.held.pop(line) else { return };
+        let line = self.held.longest_or(arrival);
+        let Some((victim, why)) = self.held.evict(line, arrival, false) else { return };
         let tin = &mut self.tins[line / self.flows];
         tin.packets -= 1;
         tin.queues.cobalt(line % self.flows).overflowed(&tin.law, now);
-        // The arrival was the last in its queue.
-        let itself = line == arrival && self.held.of(line).packets == 0;
-        out.dropped(now, &victim, if itself { DropReason::Overlimit } else { DropReason::Evicted });
+        out.dropped(now, &victim, why);
     }
 
     /// Of the tins with flows, the highest that has kept to its rate; else the one that will
@@ -177,7 +174,7 @@ impl Cake {
         let cobalt = queues.cobalt(queue);
         while let Some(pkt) = self.held.pop(line) {
             *packets -= 1;
-            let markable = self.ecn == Signal::Mark && pkt.ecn.is_capable();
+            let markable = self.ecn.marks(&pkt);
             let sojourn = now.since(pkt.arrived);
             let judged = cobalt.judge(law, now, sojourn, markable, &mut self.dice);
             let last = self.held.of(line).packets == 0;
@@ -228,11 +225,11 @@ impl Qdisc for Cake {
     #[inline(never)]
     fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
         self.now = now;
-        // A link that asks in vain finds queues empty, or BLUE would never hear that a lone flow has
-        // heeded its drops.
         if self.shaper.as_ref().is_some_and(|own| own.paid > now) {
             return None;
         }
+        // A link that asks in vain finds queues empty, too, or BLUE would never hear that a lone
+        // flow has heeded its drops.
         let mut first = true;
         loop {
             let index = self.choose(now)?;
@@ -303,7 +300,7 @@ impl CakeConfig {
 
 /// `auto`: the longest packet is the link's, the queues are as many as its rate asks for.
 fn auto(link: &Link) -> CakeConfig {
-    let longest = Bytes::new(auto_mtu(link).get() + 14);
+    let longest = auto_frame(link);
     CakeConfig {
         flows: auto_buckets(link),
         mtu: longest,
@@ -363,7 +360,7 @@ impl Entry for Cake {
     }
 
     fn state_bytes(config: &CakeConfig, link: &Link) -> u64 {
-        let tins = config.diffserv.tins().min(MOST) as u64;
+        let tins = config.diffserv.tins() as u64;
         let tin = core::mem::size_of::<Tin>() as u64
             + SparseFirst::bytes(config.flows, config.isolation.divide())
             + Ways::bytes(config.flows, config.ways);

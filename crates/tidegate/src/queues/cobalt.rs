@@ -68,9 +68,8 @@ pub(super) fn carry_out<S: Sink + ?Sized>(
     pkt: Packet,
     out: &mut S,
 ) -> Option<Packet> {
-    let can_be_marked = ecn == Signal::Mark && pkt.ecn.is_capable();
     match judgement {
-        Judgement::Signal if can_be_marked || !last => signal(ecn, now, pkt, out),
+        Judgement::Signal if ecn.marks(&pkt) || !last => signal(ecn, now, pkt, out),
         Judgement::Drop if !last => {
             out.dropped(now, &pkt, MarkReason::Early.as_drop());
             None
@@ -95,7 +94,7 @@ impl Qdisc for Cobalt {
     fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
         while let Some(pkt) = self.packets.pop() {
             self.backlog.remove(pkt.len);
-            let markable = self.ecn == Signal::Mark && pkt.ecn.is_capable();
+            let markable = self.ecn.marks(&pkt);
             let sojourn = now.since(pkt.arrived);
             let judged = self.state.judge(&self.law, now, sojourn, markable, &mut self.dice);
             let last = self.packets.is_empty();

@@ -83,7 +83,7 @@ pub(super) fn signal<S: Sink + ?Sized>(
     mut pkt: Packet,
     out: &mut S,
 ) -> Option<Packet> {
-    if ecn == Signal::Mark && pkt.ecn.is_capable() {
+    if ecn.marks(&pkt) {
         pkt.ecn = Ecn::Ce;
         out.marked(now, &pkt, WHY);
         return Some(pkt);
@@ -144,6 +144,11 @@ pub(super) fn auto_times(link: &Link, mtu: Bytes) -> (Span, Span) {
 /// 1500 bytes, or the link's mean packet if that is longer.
 pub(super) fn auto_mtu(link: &Link) -> Bytes {
     link.mean_packet.max(Bytes::new(1500))
+}
+
+/// The frame of such a packet: 1514 bytes with the RFC's 1500 (hoeiland2018 §5.2.4).
+pub(super) fn auto_frame(link: &Link) -> Bytes {
+    Bytes::new(auto_mtu(link).get() + 14)
 }
 
 /// `auto`: see [`auto_times`].

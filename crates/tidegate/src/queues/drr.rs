@@ -1,7 +1,7 @@
 #![doc = include_str!("drr.md")]
 use alloc::vec::Vec;
 
-use super::codel::auto_mtu;
+use super::codel::auto_frame;
 use crate::config::{ByClass, ConfigError};
 use crate::entry::{
     DEFAULT_PRESET, Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets,
@@ -198,7 +198,7 @@ impl Entry for Drr {
             config: |link| DrrConfig {
                 classes: auto_buckets(link),
                 ways: WAYS,
-                quantum: Bytes::new(auto_mtu(link).get() + 14),
+                quantum: auto_frame(link),
                 ..DrrConfig::default()
             },
         },

@@ -351,6 +351,7 @@ impl Entry for DualPi2 {
         differs: "Linux has no queue protection, and marks from one delay on, where ours has a ramp.",
         whole: true,
     });
+    const MARKS_MOST: bool = true;
     const PRESETS: &'static [Preset<DualPi2Config>] = &[
         Preset { name: "paper", doc: "the constants of deschepper2023", config: paper },
         Preset { name: "linux", doc: "the defaults of `tc qdisc … dualpi2`", config: linux },

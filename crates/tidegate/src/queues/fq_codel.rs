@@ -1,5 +1,5 @@
 #![doc = include_str!("fq_codel.md")]
-use super::codel::{auto_mtu, auto_times, signal};
+use super::codel::{auto_frame, auto_mtu, auto_times, signal};
 use crate::config::ConfigError;
 use crate::entry::{
     DEFAULT_PRESET, Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets,
@@ -107,15 +107,8 @@ impl FqCodel {
         let queue = self.held.longest_or(arrival);
         let half = (self.held.of(queue).packets / 2).clamp(1, self.drop_batch);
         for _ in 0..half {
-            let Some(victim) = self.held.pop(queue) else {
-                return;
-            };
-            let last = queue == arrival && self.held.of(queue).packets == 0;
-            out.dropped(
-                now,
-                &victim,
-                if last { DropReason::Overlimit } else { DropReason::Evicted },
-            );
+            let Some((victim, why)) = self.held.evict(queue, arrival, false) else { return };
+            out.dropped(now, &victim, why);
         }
     }
 }
@@ -165,8 +158,7 @@ impl Qdisc for FqCodel {
 fn auto(link: &Link) -> FqCodelConfig {
     let mtu = auto_mtu(link);
     let (target, interval) = auto_times(link, mtu);
-    // The RFC's 1514 is an Ethernet frame of 1500 bytes.
-    let quantum = Bytes::new(mtu.get() + 14);
+    let quantum = auto_frame(link);
     FqCodelConfig {
         flows: auto_buckets(link),
         ways: WAYS,

@@ -1,5 +1,5 @@
 #![doc = include_str!("fq_pie.md")]
-use super::codel::auto_mtu;
+use super::codel::auto_frame;
 use super::pie::{self, PieConfig, verdict};
 use crate::config::ConfigError;
 use crate::entry::{
@@ -239,7 +239,7 @@ fn auto(link: &Link) -> FqPieConfig {
     FqPieConfig {
         flows: auto_buckets(link),
         ways: WAYS,
-        quantum: Bytes::new(auto_mtu(link).get() + 14),
+        quantum: auto_frame(link),
         overflow: Overflow::LongestHead,
         target,
         max_burst,

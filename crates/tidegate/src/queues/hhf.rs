@@ -1,5 +1,5 @@
 #![doc = include_str!("hhf.md")]
-use super::codel::auto_mtu;
+use super::codel::{auto_frame, auto_mtu};
 use crate::config::ConfigError;
 use crate::entry::{DEFAULT_PRESET, Entry, Info, Linux, Preset};
 use crate::packet::Packet;
@@ -10,7 +10,7 @@ use crate::parts::new_and_old::NewAndOld;
 use crate::parts::sketch::Sketch;
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
-use crate::units::{Bytes, Size, Span, Time};
+use crate::units::{Bytes, Span, Time};
 
 crate::params! {
     /// HHF's parameters. Defaults are those of Linux.
@@ -41,20 +41,45 @@ const LIGHT: usize = 1;
 /// Two buckets, one of them for flows that send much (lam2013).
 #[derive(Clone, Debug)]
 pub struct Hhf {
-    buckets: Lines,
-    backlog: Backlog,
+    buckets: Buckets,
     turns: NewAndOld<()>,
     filter: Sketch,
     reset_at: Time,
     hitters: FlowTable<Hitter>,
-    /// Packets that ever joined the bucket of heavy hitters, and that left it, from its head.
-    joined: u64,
-    left: u64,
     /// Flows that were found heavy, and that were not let in for want of room.
     found: u64,
     refused: u64,
     link: Link,
     config: HhfConfig,
+}
+
+/// What waits in the buckets.
+#[derive(Clone, Debug)]
+struct Buckets {
+    lines: Lines,
+    backlog: Backlog,
+    /// Packets that ever joined the bucket of heavy hitters, and that left it, from its head.
+    joined: u64,
+    left: u64,
+}
+
+impl Buckets {
+    /// `pkt` joins `bucket`.
+    #[inline]
+    fn push(&mut self, bucket: usize, pkt: Packet) {
+        self.backlog.add(pkt.len);
+        self.joined += u64::from(bucket == HEAVY);
+        self.lines.push(bucket, pkt);
+    }
+
+    /// The head of `bucket` leaves.
+    #[inline]
+    fn pop(&mut self, bucket: usize) -> Option<Packet> {
+        let pkt = self.lines.pop(bucket)?;
+        self.backlog.remove(pkt.len);
+        self.left += u64::from(bucket == HEAVY);
+        Some(pkt)
+    }
 }
 
 /// A heavy hitter.
@@ -80,7 +105,7 @@ impl Hhf {
 
     /// What waits of heavy hitters, and of all others.
     pub fn of_buckets(&self) -> [Backlog; 2] {
-        [self.buckets.backlog(HEAVY), self.buckets.backlog(LIGHT)]
+        [HEAVY, LIGHT].map(|bucket| self.buckets.lines.backlog(bucket))
     }
 
     /// Whether a heavy hitter has been silent for too long and nothing of it waits, so that it may
@@ -88,7 +113,7 @@ impl Hhf {
     #[inline]
     fn is_over(&self, slot: u32, now: Time) -> bool {
         let Hitter { seen, last } = self.hitters[slot];
-        now.since(seen) > self.config.evict_timeout && self.left >= last
+        now.since(seen) > self.config.evict_timeout && self.buckets.left >= last
     }
 
     /// The bucket that a packet of `len` bytes of `flow` goes to.
@@ -119,7 +144,7 @@ impl Hhf {
     /// Notes that a heavy hitter sends the next packet that joins the bucket.
     #[inline]
     fn saw(&mut self, slot: u32, now: Time) {
-        self.hitters[slot] = Hitter { seen: now, last: self.joined + 1 };
+        self.hitters[slot] = Hitter { seen: now, last: self.buckets.joined + 1 };
         self.hitters.recall(slot);
         self.hitters.retire(slot);
     }
@@ -138,11 +163,9 @@ impl Hhf {
         }
         self.found += 1;
         // What waits of it goes along, so that it does not overtake itself.
-        for _ in 0..self.buckets.backlog(LIGHT).packets {
+        for _ in 0..self.buckets.lines.backlog(LIGHT).packets {
             if let Some(pkt) = self.buckets.pop(LIGHT) {
-                let bucket = if pkt.flow == flow { HEAVY } else { LIGHT };
-                self.buckets.push(bucket, pkt);
-                self.joined += u64::from(bucket == HEAVY);
+                self.buckets.push(if pkt.flow == flow { HEAVY } else { LIGHT }, pkt);
             }
         }
         if let Some(slot) = self.hitters.insert(flow, Hitter { seen: now, last: 0 }) {
@@ -151,29 +174,13 @@ impl Hhf {
         HEAVY
     }
 
-    #[inline]
-    fn is_over_limit(&self) -> bool {
-        match self.link.limit {
-            Size::Packets(most) => self.backlog.packets as u64 > most,
-            Size::Bytes(most) => self.backlog.bytes > most,
-        }
-    }
-
-    /// The head of `bucket` leaves.
-    #[inline]
-    fn pop(&mut self, bucket: usize) -> Option<Packet> {
-        let pkt = self.buckets.pop(bucket)?;
-        self.backlog.remove(pkt.len);
-        self.left += u64::from(bucket == HEAVY);
-        Some(pkt)
-    }
-
     /// A heavy hitter's packet goes first, from the head. `arrival` is the bucket that has grown.
     #[cold]
     fn make_room<S: Sink + ?Sized>(&mut self, now: Time, arrival: usize, out: &mut S) {
-        let from = if self.buckets.backlog(HEAVY).packets > 0 { HEAVY } else { LIGHT };
-        if let Some(victim) = self.pop(from) {
-            let itself = from == arrival && self.buckets.backlog(from).packets == 0;
+        let waits = |bucket| self.buckets.lines.backlog(bucket).packets > 0;
+        let from = if waits(HEAVY) { HEAVY } else { LIGHT };
+        if let Some(victim) = self.buckets.pop(from) {
+            let itself = from == arrival && self.buckets.lines.backlog(from).packets == 0;
             let why = if itself { DropReason::Overlimit } else { DropReason::Evicted };
             out.dropped(now, &victim, why);
         }
@@ -196,16 +203,14 @@ impl Qdisc for Hhf {
             return out.dropped(now, &pkt, DropReason::Overlimit);
         }
         let bucket = self.classify(now, pkt.flow, pkt.len);
-        self.backlog.add(pkt.len);
         self.buckets.push(bucket, pkt);
         let quantum = quantum(&self.config, bucket);
         if bucket == HEAVY {
-            self.joined += 1;
             self.turns.activate_as_old(HEAVY, quantum);
         } else {
             self.turns.activate(LIGHT, quantum);
         }
-        while self.is_over_limit() {
+        while self.link.is_exceeded_by(self.buckets.backlog) {
             self.make_room(now, bucket, out);
         }
     }
@@ -213,21 +218,12 @@ impl Qdisc for Hhf {
     #[inline]
     fn dequeue<S: Sink + ?Sized>(&mut self, _: Time, _: &mut S) -> Option<Packet> {
         let (config, buckets) = (&self.config, &mut self.buckets);
-        let (backlog, left) = (&mut self.backlog, &mut self.left);
-        self.turns.next(
-            |bucket| quantum(config, bucket),
-            |bucket, ()| {
-                let pkt = buckets.pop(bucket)?;
-                backlog.remove(pkt.len);
-                *left += u64::from(bucket == HEAVY);
-                Some(pkt)
-            },
-        )
+        self.turns.next(|bucket| quantum(config, bucket), |bucket, ()| buckets.pop(bucket))
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.backlog
+        self.buckets.backlog
     }
 
     fn probe(&self, see: &mut dyn FnMut(Gauge)) {
@@ -249,7 +245,7 @@ fn auto(link: &Link) -> HhfConfig {
     let admit_bytes = Bytes::new(half(usual).max(10 * mtu));
     let reset_timeout = link.rate.time_to_send(Bytes::new(2 * admit_bytes.get())).max(usual);
     HhfConfig {
-        quantum: Bytes::new(mtu + 14),
+        quantum: auto_frame(link),
         admit_bytes,
         reset_timeout: reset_timeout.min(Span::from_millis(60_000)),
         ..HhfConfig::default()
@@ -287,14 +283,16 @@ impl Entry for Hhf {
 
     fn build(config: &HhfConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
         Ok(Hhf {
-            buckets: Lines::new(2),
-            backlog: Backlog::default(),
+            buckets: Buckets {
+                lines: Lines::new(2),
+                backlog: Backlog::default(),
+                joined: 0,
+                left: 0,
+            },
             turns: NewAndOld::new(2, ()),
             filter: Sketch::new(config.arrays, config.counters, &mut dice),
             reset_at: Time::ZERO,
             hitters: FlowTable::new(config.hh_limit),
-            joined: 0,
-            left: 0,
             found: 0,
             refused: 0,
             link,

@@ -100,6 +100,38 @@ impl Fate {
     }
 }
 
+/// Every packet that was lost, with the reason, and every one that was marked, in order.
+#[derive(Debug, Default)]
+pub struct Heard {
+    pub lost: Vec<(Packet, DropReason)>,
+    pub marked: Vec<Packet>,
+}
+
+impl Sink for Heard {
+    fn dropped(&mut self, _: Time, pkt: &Packet, why: DropReason) {
+        self.lost.push((*pkt, why));
+    }
+    fn marked(&mut self, _: Time, pkt: &Packet, _: MarkReason) {
+        self.marked.push(*pkt);
+    }
+}
+
+/// `count` flows, each the first that `place` puts where none of those before it is.
+pub fn apart<P: PartialEq>(count: usize, place: impl Fn(u64) -> P) -> Vec<u64> {
+    let (mut flows, mut taken) = (Vec::new(), Vec::new());
+    for flow in 0.. {
+        if flows.len() == count {
+            break;
+        }
+        let here = place(flow);
+        if !taken.contains(&here) {
+            taken.push(here);
+            flows.push(flow);
+        }
+    }
+    flows
+}
+
 /// Two sinks that hear the same.
 pub struct Both<'a, A: ?Sized, B: ?Sized>(pub &'a mut A, pub &'a mut B);
 

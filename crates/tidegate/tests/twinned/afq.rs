@@ -1,11 +1,11 @@
 //! AFQ and its twin.
 use super::Set;
 use crate::naive::afq::{Fate, Item, Limit, NaiveAfq};
-use crate::support::Both;
+use crate::support::{Both, Heard};
 use std::collections::BTreeMap;
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Afq;
-use tidegate::{DropReason, Link, MarkReason, Packet, Qdisc, Rng, Sink, Size, Time};
+use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Size, Time};
 
 /// The queue with its twin beside it: every drop with its reason, every packet sent, the round.
 pub struct Twinned {
@@ -16,18 +16,6 @@ pub struct Twinned {
     pub too_far: u64,
     pub full: u64,
     pub evicted: u64,
-}
-
-#[derive(Default)]
-struct Heard(Vec<(u32, DropReason)>);
-
-impl Sink for Heard {
-    fn dropped(&mut self, _: Time, pkt: &Packet, why: DropReason) {
-        self.0.push((pkt.slot, why));
-    }
-    fn marked(&mut self, _: Time, _: &Packet, _: MarkReason) {
-        panic!("AFQ marks nothing");
-    }
 }
 
 impl Twinned {
@@ -49,15 +37,17 @@ impl Qdisc for Twinned {
         let places: Vec<usize> = (0..self.arrays).map(|array| counters.on(array).index()).collect();
         let mut heard = Heard::default();
         self.queue.enqueue(now, pkt, &mut Both(&mut heard, out));
+        assert!(heard.marked.is_empty(), "it marks nothing");
+        let lost: Vec<_> = heard.lost.iter().map(|(pkt, why)| (pkt.slot, *why)).collect();
         let item = Item { id: pkt.slot, bytes: pkt.len as u64 };
         let expected: Vec<_> = match self.twin.enqueue(item, &places) {
             Fate::TooFar => vec![(pkt.slot, DropReason::Unfair)],
             Fate::Full => vec![(pkt.slot, DropReason::Overlimit)],
             Fate::Waits(gone) => gone.into_iter().map(|id| (id, DropReason::Evicted)).collect(),
         };
-        assert_eq!(heard.0, expected, "operation {}", self.operations);
+        assert_eq!(lost, expected, "operation {}", self.operations);
         let mut by_reason = BTreeMap::new();
-        heard.0.iter().for_each(|(_, why)| *by_reason.entry(*why).or_insert(0) += 1);
+        lost.iter().for_each(|(_, why)| *by_reason.entry(*why).or_insert(0) += 1);
         let of = |why| by_reason.get(&why).copied().unwrap_or(0);
         self.too_far += of(DropReason::Unfair);
         self.full += of(DropReason::Overlimit);

@@ -1,10 +1,10 @@
 //! HHF and its twin.
 use super::Set;
 use crate::naive::hhf::{Item, Limit, NaiveHhf};
-use crate::support::Both;
+use crate::support::{Both, Heard};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Hhf;
-use tidegate::{DropReason, Link, MarkReason, Packet, Qdisc, Rng, Sink, Size, Time};
+use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Size, Time};
 
 /// The queue with its twin beside it: every drop, every packet sent, the table and the buckets.
 pub struct Twinned {
@@ -13,18 +13,6 @@ pub struct Twinned {
     pub arrays: usize,
     pub operations: u64,
     pub drops: u64,
-}
-
-#[derive(Default)]
-struct Heard(Vec<(u32, DropReason)>);
-
-impl Sink for Heard {
-    fn dropped(&mut self, _: Time, pkt: &Packet, why: DropReason) {
-        self.0.push((pkt.slot, why));
-    }
-    fn marked(&mut self, _: Time, _: &Packet, _: MarkReason) {
-        panic!("HHF marks nothing");
-    }
 }
 
 impl Twinned {
@@ -47,11 +35,13 @@ impl Qdisc for Twinned {
         let places: Vec<usize> = (0..self.arrays).map(|array| counters.on(array).index()).collect();
         let mut heard = Heard::default();
         self.queue.enqueue(now, pkt, &mut Both(&mut heard, out));
+        assert!(heard.marked.is_empty(), "it marks nothing");
+        let lost: Vec<_> = heard.lost.iter().map(|(pkt, why)| (pkt.slot, *why)).collect();
         let item = Item { id: pkt.slot, flow: pkt.flow, bytes: pkt.len as u64 };
         let dropped = self.twin.enqueue(now.as_nanos(), item, &places);
         let reason = |id| if id == pkt.slot { DropReason::Overlimit } else { DropReason::Evicted };
         let dropped: Vec<_> = dropped.into_iter().map(|id| (id, reason(id))).collect();
-        assert_eq!(heard.0, dropped, "operation {}", self.operations);
+        assert_eq!(lost, dropped, "operation {}", self.operations);
         self.drops += dropped.len() as u64;
         self.compare();
     }

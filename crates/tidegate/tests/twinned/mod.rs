@@ -55,8 +55,9 @@ pub mod wfq;
 use crate::naive::hits::{NaiveHits, Room};
 use crate::support::checked::Checked;
 use crate::support::sequence::{Bounds, Case, Tape, play};
+use crate::support::workload::Workload;
 use tidegate::catalog::AnyConfig;
-use tidegate::{Bytes, Link, Qdisc, Rng, Size, Span};
+use tidegate::{Bytes, Link, NullSink, Qdisc, Rng, Size, Span};
 
 /// A queue with its twin.
 pub trait Twinned: Qdisc + Sized {
@@ -72,6 +73,15 @@ pub trait Twinned: Qdisc + Sized {
     fn patience(&self) -> u64 {
         1 << 40
     }
+}
+
+/// Drives a queue of `config` with its twin beside it through load above and below the rate of
+/// `link` and idle times, with thirty flows; the twin must do the same at every step.
+pub fn restless<T: Twinned>(config: &AnyConfig, link: &Link, operations: u64) -> T {
+    let mut twinned = T::beside(config, *link, Rng::from_seed(7)).unwrap();
+    let dice = &mut Rng::from_seed(11);
+    Workload::restless(operations).run(&mut twinned, link, dice, &mut NullSink);
+    twinned
 }
 
 /// Plays the tape on the queue of `case` under watch, beside its twin if the tape says so and the
