@@ -222,6 +222,13 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::Thousand,
     },
     Subject {
+        name: "tide",
+        settings: &[],
+        path: "reads its two cells, and is charged, signalled or refused",
+        took: |c| c.offered - c.dropped(DropReason::Overlimit),
+        mixes: Mixes::All,
+    },
+    Subject {
         // A thousand flows of 20 Mbit/s each: all pass the filter, none is found.
         name: "hhf",
         settings: &[("admit_bytes", "1 MB")],

@@ -189,6 +189,7 @@ catalog! {
     fq_pie => FqPie,
     hhf => Hhf,
     afq => Afq,
+    tide => Tide,
 }
 
 impl AnyConfig {

@@ -111,6 +111,12 @@ impl<T> Bins<T> {
         &self.cells[level * n..(level + 1) * n]
     }
 
+    /// The bins of one level, to change.
+    pub fn level_mut(&mut self, level: usize) -> &mut [T] {
+        let n = self.per_level as usize;
+        &mut self.cells[level * n..(level + 1) * n]
+    }
+
     /// Every bin, level by level, to change.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.cells.iter_mut()

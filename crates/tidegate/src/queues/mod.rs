@@ -30,6 +30,7 @@ pub mod sfq;
 pub mod sfq_red;
 pub mod sfred;
 pub mod sred;
+pub mod tide;
 pub mod wfq;
 
 pub use afd::Afd;
@@ -63,4 +64,5 @@ pub use sfq::Sfq;
 pub use sfq_red::SfqRed;
 pub use sfred::Sfred;
 pub use sred::Sred;
+pub use tide::Tide;
 pub use wfq::Wfq;

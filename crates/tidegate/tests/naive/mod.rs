@@ -31,5 +31,6 @@ pub mod sfq;
 pub mod sfq_red;
 pub mod sfred;
 pub mod sred;
+pub mod tide;
 pub mod turns;
 pub mod wfq;

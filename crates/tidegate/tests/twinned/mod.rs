@@ -50,6 +50,7 @@ pub mod sfq;
 pub mod sfq_red;
 pub mod sfred;
 pub mod sred;
+pub mod tide;
 pub mod wfq;
 
 use crate::naive::hits::{NaiveHits, Room};
@@ -137,6 +138,7 @@ pub fn run(case: &Case, tape: &mut Tape) {
             "sred" => with::<sred::Twinned>(case, tape),
             "sfq_red" => with::<sfq_red::Twinned>(case, tape),
             "sfred" => with::<sfred::Twinned>(case, tape),
+            "tide" => with::<tide::Twinned>(case, tape),
             // Tags that differ by rounding are equal: weights are such that true differences are
             // far larger.
             "wfq" => with::<wfq::Twinned>(&case.with(&[("weights", "1:2:4")]), tape),

@@ -1,0 +1,419 @@
+#![doc = include_str!("tide.md")]
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::codel::auto_mtu;
+use crate::config::ConfigError;
+use crate::entry::{Entry, FOREVER, Info, Preset};
+use crate::packet::Packet;
+use crate::parts::bins::{Bins, FlowBins, MAX_LEVELS};
+use crate::parts::every::{CATCH_UP, Every};
+use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
+use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
+use crate::rng::Rng;
+use crate::units::{Bytes, Size, Span, Time};
+
+crate::params! {
+    /// Tide's parameters. Defaults are those of a line of 10 Mbit/s.
+    pub struct TideConfig {
+        /// How long the FIFO is to be, as time to send it; two packets at least.
+        aim: Span = Span::from_millis(15), "A", 0 ..= 60_000_000_000_u64;
+        /// Above the aim by how much the round turns slowest, as time to send it.
+        drain: Span = Span::from_millis(100), "D", 1_000 ..= 60_000_000_000_u64;
+        /// How often flows are counted.
+        interval: Span = Span::from_millis(10), "T", 1_000 ..= 10_000_000_000_u64;
+        /// The time constant at which flows that went are forgotten.
+        memory: Span = Span::from_millis(30), "tau", 1_000 ..= 60_000_000_000_u64;
+        /// For how long a flow may send at twice the fair rate.
+        horizon: Span = Span::from_millis(1000), "H", 0 ..= 60_000_000_000_u64;
+        /// How fast the round turns above an empty FIFO, in fair rates.
+        fastest: f64 = 1.3, "kappa+", 1.0 ..= 4.0;
+        /// How fast the round turns at least, in fair rates.
+        slowest: f64 = 0.3, "kappa-", 0.01 ..= 1.0;
+        /// How many packets a flow is allowed besides.
+        allowance: u32 = 4, "k", 1 ..= 1000;
+        /// Below how many packets of virtual backlog no signal goes out, if the allowance is larger.
+        first: u32 = 24, "s0", 0 ..= 1000;
+        /// By how many packets a virtual backlog grows at least from one signal to the next.
+        step: u32 = 4, "g0", 1 ..= 1000;
+        /// The longest usual packet.
+        packet: Bytes = Bytes::new(1500), "L", 1 ..= 65_535;
+        /// Rows of cells, in each of which a flow has one.
+        rows: u32 = 2, "d", 1 ..= 8;
+        /// Cells in each row.
+        cells: u32 = 1024, "w", 2 ..= 4096;
+        /// Whether ECN-capable packets are marked instead of dropped.
+        ecn: Signal = Signal::Mark, "", 0 ..= 0;
+    }
+}
+
+/// A FIFO behind virtual lines of its flows: `docs/tide/specification.md`.
+pub type Tide = Fifo<TideRule>;
+
+/// 1 in the unit of N and of kappa.
+const ONE: u64 = 1 << 16;
+/// No allowance and no room counts for more, so that bids compare modulo 2^32.
+const MOST: u64 = 1 << 30;
+
+/// What a row keeps of the flows that meet in one place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cell {
+    /// Up to which byte of the round they have been dealt, modulo 2^32.
+    bid: u32,
+    /// The virtual backlog at which the next signal goes out.
+    level: u32,
+}
+
+impl Cell {
+    /// How far its bid lies ahead of `round`, in bytes.
+    #[inline]
+    fn ahead(self, round: u32) -> u32 {
+        (self.bid.wrapping_sub(round) as i32).max(0) as u32
+    }
+}
+
+/// The rule of Tide.
+#[derive(Clone, Debug)]
+pub struct TideRule {
+    cells: Bins<Cell>,
+    /// After how many flows, in 2^-16, so many cells of a row are expected to be taken.
+    flows_of: Vec<u32>,
+    pace: Pace,
+    passes: Every,
+    last: Time,
+    /// R, in 2^-32 bytes.
+    round: u64,
+    /// N, in 2^-16.
+    flows: u64,
+    /// r, in 2^-40 bytes per nanosecond.
+    fair: u64,
+    /// M, in bytes.
+    allowed: u64,
+    set: Set,
+}
+
+/// What follows from the parameters alone.
+#[derive(Clone, Copy, Debug)]
+struct Set {
+    /// The line's rate, in the unit of the fair rate.
+    line: u64,
+    horizon: u64,
+    allowance: u64,
+    first: u32,
+    step: u32,
+    forgets: u64,
+    ecn: Signal,
+}
+
+/// How fast the round turns with so much waiting.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    aim: u64,
+    fastest: u64,
+    slowest: u64,
+    below: u64,
+    above: u64,
+}
+
+impl Pace {
+    /// kappa, in 2^-16.
+    #[inline]
+    fn with(&self, waits: u64) -> u64 {
+        if waits < self.aim {
+            self.fastest - scaled(waits, self.below, 32)
+        } else {
+            ONE.saturating_sub(scaled(waits - self.aim, self.above, 32)).max(self.slowest)
+        }
+    }
+}
+
+/// `a` × `b` / 2^`shift`, rounded down.
+#[inline]
+fn scaled(a: u64, b: u64, shift: u32) -> u64 {
+    ((a as u128 * b as u128) >> shift) as u64
+}
+
+impl TideRule {
+    /// The cells of `flow`.
+    pub fn cells_of(&self, flow: u64) -> FlowBins {
+        self.cells.places(flow)
+    }
+
+    #[inline]
+    fn whole_round(&self) -> u32 {
+        (self.round >> 32) as u32
+    }
+
+    /// The fair rate and the allowance of N flows.
+    fn share(&mut self) {
+        let line = (self.set.line as u128) << 16;
+        self.fair = (line / self.flows.max(ONE) as u128) as u64;
+        self.allowed = (scaled(self.fair, self.set.horizon, 40) + self.set.allowance).min(MOST);
+    }
+
+    #[inline]
+    fn grow(&mut self, to: Time, waits: u64) {
+        let speed = scaled(self.pace.with(waits), self.fair, 16);
+        let dt = to.since(self.last).as_nanos();
+        self.round = self.round.wrapping_add(scaled(speed, dt, 8));
+        self.last = to;
+    }
+
+    /// Counts the flows, and sweeps up cells that are not ahead.
+    fn pass(&mut self) {
+        let round = self.whole_round();
+        let mut seen = 0;
+        for row in 0..self.cells.levels() {
+            let mut taken = 0;
+            for cell in self.cells.level_mut(row) {
+                let ahead = cell.ahead(round) > 0;
+                taken += usize::from(ahead);
+                *cell = if ahead { *cell } else { Cell { bid: round, level: 0 } };
+            }
+            seen += self.flows_of[taken] as u64;
+        }
+        seen /= self.cells.levels() as u64;
+        if seen > self.flows {
+            self.flows = seen;
+        } else {
+            self.flows -= scaled(self.flows - seen, self.set.forgets, 16);
+        }
+        self.share();
+    }
+
+    /// Nobody came for so long that all is forgotten.
+    #[cold]
+    fn forget(&mut self, now: Time) {
+        let bid = self.whole_round();
+        self.cells.iter_mut().for_each(|cell| *cell = Cell { bid, level: 0 });
+        self.flows = ONE;
+        self.share();
+        self.last = now;
+    }
+
+    #[cold]
+    fn make_passes(&mut self, now: Time, waits: u64) {
+        if self.passes.overdue(now) > CATCH_UP {
+            self.passes.skip(self.passes.overdue(now));
+            return self.forget(now);
+        }
+        while let Some(then) = self.passes.step(now) {
+            self.grow(then, waits);
+            self.pass();
+        }
+    }
+
+    /// Whether a packet that brings the virtual backlog from `v` to `next` carries a signal of the
+    /// ladder that begins at `bottom`.
+    #[inline]
+    fn signals(&mut self, places: &FlowBins, v: u32, next: u32, may: u32, bottom: u32) -> bool {
+        let first = bottom.max(may.min(self.set.first));
+        let step = (may / 16).max(self.set.step);
+        let rows = 0..self.cells.levels();
+        let known = rows.map(|row| self.cells[places.on(row)].level).max().unwrap_or(0);
+        let level = first.max(known.min(v + step));
+        let signals = next > level;
+        let level = if signals { next + step } else { level };
+        for row in 0..self.cells.levels() {
+            self.cells[places.on(row)].level = level;
+        }
+        signals
+    }
+}
+
+/// How many bytes may still come, a limit in packets as mean packets.
+#[inline]
+fn room(queue: &impl QueueView) -> u64 {
+    let (link, waits) = (queue.link(), queue.backlog());
+    match link.limit {
+        Size::Packets(most) => {
+            most.saturating_sub(waits.packets as u64).saturating_mul(link.mean_packet.get())
+        }
+        Size::Bytes(most) => most.saturating_sub(waits.bytes),
+    }
+    .min(MOST)
+}
+
+impl Policy for TideRule {
+    #[inline]
+    fn offered(&mut self, now: Time, _: &Packet, queue: &impl QueueView, _: &mut Rng) {
+        let waits = queue.backlog().bytes;
+        if self.passes.due() <= now {
+            self.make_passes(now, waits);
+        }
+        self.grow(now, waits);
+    }
+
+    #[inline]
+    fn arrive(
+        &mut self,
+        _: Time,
+        pkt: &mut Packet,
+        queue: &impl QueueView,
+        _: &mut Rng,
+    ) -> Verdict {
+        let round = self.whole_round();
+        let places = self.cells.places(pkt.flow);
+        let rows = 0..self.cells.levels();
+        let v = rows.map(|row| self.cells[places.on(row)].ahead(round)).min().unwrap_or(0);
+        let next = v + pkt.len;
+        let may = self.allowed.min(room(queue)) as u32;
+        let waits = queue.backlog().bytes;
+        if v > 0 && next > may {
+            return if waits < self.pace.aim / 10 {
+                Verdict::Admit
+            } else {
+                Verdict::Drop(DropReason::Unfair)
+            };
+        }
+        let mut verdict = Verdict::Admit;
+        if waits >= self.pace.aim / 2 {
+            let marks = self.set.ecn.marks(pkt);
+            // A mark costs less than a loss, so it comes earlier, and always where a loss is near.
+            let bottom = if marks { may / 4 } else { may / 2 };
+            let climbs = self.signals(&places, v, next, may, bottom);
+            if marks && (climbs || v > 0 && next > may - may / 8) {
+                verdict = Verdict::Mark(MarkReason::Forced);
+            } else if climbs {
+                return Verdict::Drop(DropReason::Forced);
+            }
+        }
+        for row in 0..self.cells.levels() {
+            let cell = &mut self.cells[places.on(row)];
+            if cell.ahead(round) < next {
+                cell.bid = round.wrapping_add(next);
+            }
+        }
+        verdict
+    }
+
+    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
+        let per_second = self.fair as f64 / (1_u64 << 40) as f64 * 8e9;
+        see(Gauge { name: "flows", unit: "", value: self.flows as f64 / ONE as f64 });
+        see(Gauge { name: "fair_rate", unit: "bit/s", value: per_second });
+        see(Gauge { name: "allowance", unit: "B", value: self.allowed as f64 });
+    }
+}
+
+/// F of the specification, for 0 to `cells` taken cells.
+fn flows_of(cells: u64) -> Vec<u32> {
+    let mut flows = Vec::with_capacity(cells as usize + 1);
+    let mut sum = 0;
+    flows.push(sum);
+    for taken in 0..cells {
+        sum += (cells * ONE / (cells - taken)) as u32;
+        flows.push(sum);
+    }
+    flows
+}
+
+/// The longest interval in which the round cannot turn so far that bids are misread.
+fn interval(link: &Link, wanted: Span) -> Span {
+    wanted.min(link.rate.time_to_send(Bytes::new(MOST / 2))).max(Span::from_nanos(1_000))
+}
+
+/// Parameters from the line alone, by the rule of the specification.
+fn from_the_line(link: &Link) -> TideConfig {
+    let packet = auto_mtu(link);
+    let packets = |n: u64| link.rate.time_to_send(Bytes::new(n * packet.get()));
+    let at_most = |span: Span, most: u64| span.min(Span::from_nanos(most));
+    let limit = link.rate.time_to_send(Bytes::new(link.limit.in_bytes(link.mean_packet)));
+    let a_third = limit.as_nanos() / 3;
+    let aim = at_most(Span::from_millis(15).max(packets(3)), a_third.min(60_000_000_000));
+    let beyond = limit.as_nanos().saturating_sub(aim.as_nanos());
+    let seven_tenths = Span::from_nanos((beyond as u128 * 7 / 10) as u64);
+    let drain = Span::from_millis(100).max(packets(24)).min(seven_tenths).max(aim);
+    TideConfig {
+        aim,
+        drain: at_most(drain, 60_000_000_000).max(Span::from_nanos(1_000)),
+        interval: at_most(interval(link, Span::from_millis(10).max(packets(2))), 10_000_000_000),
+        memory: at_most(Span::from_millis(30).max(packets(8)), 60_000_000_000),
+        packet,
+        ..TideConfig::default()
+    }
+}
+
+impl Entry for Tide {
+    type Config = TideConfig;
+    const INFO: Info = Info {
+        title: "a fair queue kept as arithmetic in front of one short FIFO; our own",
+        paper: "tidegate",
+        manual: include_str!("tide.md"),
+    };
+    const PRESETS: &'static [Preset<TideConfig>] = &[
+        Preset {
+            name: "paper",
+            doc: "a line of 10 Mbit/s, whatever the line is",
+            config: |link| {
+                let usual = TideConfig::default();
+                TideConfig { interval: interval(link, usual.interval), ..usual }
+            },
+        },
+        Preset {
+            name: "auto",
+            doc: "from the line, by the specification's rule",
+            config: from_the_line,
+        },
+    ];
+
+    fn build(config: &TideConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
+        let mut cells = Bins::new(config.rows as usize, config.cells);
+        cells.rekey(&mut dice);
+        let packet = config.packet.get();
+        let bytes = |span| link.rate.bytes_in(span).get().min(MOST);
+        let (aim, drain) = (bytes(config.aim).max(2 * packet), bytes(config.drain).max(packet));
+        let fastest = (config.fastest * ONE as f64) as u64;
+        let turns = link.rate.bytes_in(config.interval).get() as u128 * fastest as u128 >> 16;
+        if turns > MOST as u128 {
+            return Err(ConfigError::new(
+                "interval",
+                config.interval,
+                format!(
+                    "must be so short that {} sends at most {MOST} B in it, times `fastest`",
+                    link.rate
+                ),
+            ));
+        }
+        let line = ((link.rate.as_bps() as u128) << 40) / 8_000_000_000;
+        let mut rule = TideRule {
+            cells,
+            flows_of: flows_of(config.cells as u64),
+            pace: Pace {
+                aim,
+                fastest,
+                slowest: (config.slowest * ONE as f64) as u64,
+                below: ((fastest - ONE) << 32) / aim,
+                above: (1 << 48) / drain,
+            },
+            passes: Every::new(config.interval),
+            last: Time::ZERO,
+            round: 0,
+            flows: ONE,
+            fair: 0,
+            allowed: 0,
+            set: Set {
+                line: line as u64,
+                horizon: config.horizon.as_nanos(),
+                allowance: config.allowance as u64 * packet,
+                first: config.first * packet as u32,
+                step: config.step * packet as u32,
+                forgets: (config.interval.as_nanos() * ONE / config.memory.as_nanos().max(1))
+                    .min(ONE),
+                ecn: config.ecn,
+            },
+        };
+        rule.share();
+        Ok(Fifo::new(rule, link, dice))
+    }
+
+    fn state_bytes(config: &TideConfig, _: &Link) -> u64 {
+        let cells = config.rows.min(MAX_LEVELS as u32) as u64 * config.cells as u64;
+        let table = config.cells as u64 + 1;
+        let cell = core::mem::size_of::<Cell>() as u64;
+        core::mem::size_of::<Tide>() as u64 + cells * cell + table * 4
+    }
+
+    fn bucket_lifetime(_: &TideConfig) -> Option<Span> {
+        Some(FOREVER)
+    }
+}
