@@ -224,7 +224,7 @@ const SUBJECTS: &[Subject] = &[
     Subject {
         name: "tide",
         settings: &[],
-        path: "reads its two cells, and is charged, signalled or refused",
+        path: "reads its cells, and is charged, signalled or refused",
         took: |c| c.offered - c.dropped(DropReason::Overlimit),
         mixes: Mixes::All,
     },

@@ -5,9 +5,9 @@ mod twinned;
 
 use support::Heard;
 use support::twin::OPERATIONS;
-use tidegate::catalog::{self, AnyQueue};
+use tidegate::catalog::AnyQueue;
 use tidegate::queues::Tide;
-use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Time};
+use tidegate::{DropReason, Ecn, Link, NullSink, Packet, Qdisc, Rng, Time};
 use twinned::tide::Twinned;
 
 fn at(nanos: u64) -> Time {
@@ -15,7 +15,9 @@ fn at(nanos: u64) -> Time {
 }
 
 fn tide(settings: &[(&str, &str)], link: Link, seed: u64) -> Tide {
-    match support::config("tide", None, settings, &link).build(link, Rng::from_seed(seed)).unwrap()
+    match support::config("tide", Some("auto"), settings, &link)
+        .build(link, Rng::from_seed(seed))
+        .unwrap()
     {
         AnyQueue::Tide(queue) => queue,
         other => panic!("{other:?}"),
@@ -24,7 +26,7 @@ fn tide(settings: &[(&str, &str)], link: Link, seed: u64) -> Tide {
 
 fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
-    let config = support::config("tide", None, settings, &link);
+    let config = support::config("tide", Some("auto"), settings, &link);
     twinned::restless(&config, &link, operations)
 }
 
@@ -45,4 +47,220 @@ fn twin_agrees_in_every_mode() {
         drive(&[("aim", "1 s"), ("fastest", "4"), ("interval", "1 ms")], "50 packets", 50_000);
     assert!(full.no_room > 1_000, "{}", full.no_room);
     drive(&[("cells", "4096"), ("rows", "1"), ("slowest", "1")], "1400 B", 50_000);
+}
+
+fn gauge(queue: &Tide, name: &str) -> f64 {
+    let mut found = f64::NAN;
+    queue.probe(&mut |gauge| found = if gauge.name == name { gauge.value } else { found });
+    found
+}
+
+/// Offers flows of so many packets of 1000 bytes a millisecond to a line of 8 Mbit/s, which sends one.
+struct Line {
+    queue: Tide,
+    ms: u64,
+    owed: Vec<f64>,
+    sent: Vec<u64>,
+    heard: Heard,
+}
+
+impl Line {
+    fn new(queue: Tide, flows: usize) -> Line {
+        Line { queue, ms: 0, owed: vec![0.0; flows], sent: vec![0; flows], heard: Heard::default() }
+    }
+
+    fn run(&mut self, ms: u64, offers: &[f64]) {
+        for _ in 0..ms {
+            let now = at(self.ms * 1_000_000);
+            // A turn further each millisecond, so that nobody is always first.
+            for n in (0..offers.len()).map(|n| (n + self.ms as usize) % offers.len()) {
+                self.owed[n] += offers[n];
+                while self.owed[n] >= 1.0 {
+                    self.owed[n] -= 1.0;
+                    self.queue.enqueue(now, Packet::new(flow(n), 1000), &mut self.heard);
+                }
+            }
+            if let Some(pkt) = self.queue.dequeue(now, &mut self.heard) {
+                self.sent[(0..offers.len()).find(|&n| flow(n) == pkt.flow).unwrap()] += 1;
+            }
+            self.ms += 1;
+        }
+    }
+}
+
+/// The keyed hash that a driver makes of the flow's number.
+fn flow(n: usize) -> u64 {
+    tidegate::rng::mix(n as u64 + 1)
+}
+
+fn line() -> Link {
+    support::link("8 Mbit/s", "100 kB", "1000 B")
+}
+
+/// Whether flow 0 has a cell to itself among so many.
+fn has_its_own(queue: &Tide, flows: usize) -> bool {
+    let places = |n| {
+        let found = queue.policy().cells_of(flow(n));
+        [0, 1, 2, 3].map(|row| found.on(row).index())
+    };
+    let own = places(0);
+    (0..4).any(|row| (1..flows).all(|n| places(n)[row] != own[row]))
+}
+
+/// Flows that offer .05, .1, .15, .3, .6 and 2 of the line get max-min shares.
+#[test]
+fn shares_are_max_min() {
+    let offers = [0.05, 0.1, 0.15, 0.3, 0.6, 2.0];
+    let mut line = Line::new(tide(&[], line(), 1), 6);
+    line.run(10_000, &offers);
+    line.sent.fill(0);
+    line.run(50_000, &offers);
+    let fair = (1.0 - 0.3) / 3.0;
+    for (n, offer) in offers.into_iter().enumerate() {
+        let got = line.sent[n] as f64 / 50_000.0;
+        assert!((got - f64::min(offer, fair)).abs() < 0.02, "{n}: {got}");
+    }
+    let thin = |pkt: &Packet| (0..3).any(|n| flow(n) == pkt.flow);
+    assert!(line.heard.lost.iter().all(|(pkt, _)| !thin(pkt)));
+}
+
+/// A flow alone has the whole line, however much it offers.
+#[test]
+fn one_flow_has_the_whole_line() {
+    let mut line = Line::new(tide(&[], line(), 1), 1);
+    line.run(20_000, &[5.0]);
+    assert!(line.sent[0] >= 19_990, "{}", line.sent[0]);
+}
+
+/// The first claim of docs/tide/proofs.md.
+#[test]
+fn who_stays_below_the_slowest_round_loses_nothing() {
+    let mut judged = 0;
+    for seed in 0..40 {
+        let floods = 1 + seed as usize * 2;
+        let queue = tide(&[], line(), seed);
+        if !has_its_own(&queue, floods + 1) {
+            continue;
+        }
+        judged += 1;
+        let mut offers = vec![10.0 / floods as f64; floods + 1];
+        // The slowest round gives .3 of a fair rate.
+        offers[0] = 0.29 / (floods + 1) as f64;
+        let mut line = Line::new(queue, floods + 1);
+        line.run(20_000, &offers);
+        let lost = line.heard.lost.iter().filter(|(pkt, _)| pkt.flow == flow(0));
+        assert_eq!(lost.count(), 0, "{floods} floods");
+        assert!(line.heard.lost.len() > 100_000);
+    }
+    assert!(judged > 35, "{judged}");
+}
+
+/// The second claim: beside m flows that want their share, k offenders take k of k + m shares.
+#[test]
+fn offenders_take_their_shares() {
+    for (offenders, others) in [(1, 9), (10, 10), (40, 10)] {
+        let flows = offenders + others;
+        let mut offers = vec![20.0 / offenders as f64; flows];
+        offers[..others].fill(1.05 / flows as f64);
+        let mut line = Line::new(tide(&[], line(), 3), flows);
+        line.run(10_000, &offers);
+        line.sent.fill(0);
+        line.run(40_000, &offers);
+        let taken = line.sent[others..].iter().sum::<u64>() as f64 / 40_000.0;
+        let due = offenders as f64 / flows as f64;
+        assert!(taken < due * 1.03, "{offenders} of {flows}: {taken} for {due}");
+    }
+}
+
+/// The third claim: r is right after two passes when flows come, and after the longest debt and ten
+/// time constants when they go.
+#[test]
+fn the_fair_rate_follows() {
+    let mut line = Line::new(tide(&[], line(), 5), 20);
+    let some = |busy: usize| [vec![0.5; busy], vec![0.0; 20 - busy]].concat();
+    line.run(5_000, &some(4));
+    let fair = |line: &Line| gauge(&line.queue, "fair_rate") / 8e6;
+    assert!((fair(&line) - 0.25).abs() < 0.02, "{}", fair(&line));
+    // Each of twenty has sent something after 2 ms; a pass is every 10 ms.
+    line.run(22, &some(20));
+    assert!(fair(&line) < 0.06, "{}", fair(&line));
+    line.run(5_000, &some(20));
+    assert!((fair(&line) - 0.05).abs() < 0.005, "{}", fair(&line));
+    // The debt of who goes is an allowance, and turns away at .3 of r at least; r rises meanwhile.
+    line.run(4_000, &some(4));
+    assert!((fair(&line) - 0.25).abs() < 0.03, "{}", fair(&line));
+}
+
+/// Nobody came for more than 64 passes: N is 1, and who was in debt is not.
+#[test]
+fn silence_ends_all_debts() {
+    let mut line = Line::new(tide(&[], line(), 1), 8);
+    line.run(3_000, &[1.0; 8]);
+    assert!(gauge(&line.queue, "flows") > 7.0);
+    while line.queue.dequeue(at(3_000_000_000), &mut NullSink).is_some() {}
+    line.ms += 651;
+    line.heard = Heard::default();
+    line.run(1, &[1.0; 8]);
+    assert_eq!(gauge(&line.queue, "flows"), 1.0);
+    assert!(line.heard.lost.is_empty());
+}
+
+/// A flow that climbs is signalled once for each step: marked if it can be, else dropped. One that
+/// is near its allowance is marked at each packet, and beyond it dropped whoever it is.
+#[test]
+fn signals_come_by_steps() {
+    for (ecn, setting) in [(Ecn::Ect0, "on"), (Ecn::Ect0, "off"), (Ecn::NotEct, "on")] {
+        let wide = support::link("8 Mbit/s", "1 MB", "1000 B");
+        let mut queue = tide(&[("ecn", setting)], wide, 1);
+        let mut heard = Heard::default();
+        for n in 0..1_500 {
+            queue.enqueue(at(n), Packet::new(7, 1000).with_ecn(ecn), &mut heard);
+        }
+        let forced = heard.lost.iter().filter(|(_, why)| *why == DropReason::Forced).count();
+        let unfair = heard.lost.iter().filter(|(_, why)| *why == DropReason::Unfair).count();
+        assert!(unfair > 900, "{unfair}");
+        if ecn.is_capable() && setting == "on" {
+            assert_eq!(forced, 0);
+            assert!(heard.marked.len() > 30, "{}", heard.marked.len());
+        } else {
+            assert!((4..12).contains(&forced), "{forced}");
+            assert!(heard.marked.is_empty());
+        }
+    }
+}
+
+/// A line of 10 Gbit/s with 1.6 ms of buffer: the aim lies within it, so flows are counted, and the
+/// hard limit refuses nobody.
+#[test]
+fn a_short_buffer_holds_the_aim() {
+    let short = support::link("10 Gbit/s", "2 MB", "1000 B");
+    let mut queue = tide(&[], short, 1);
+    let mut heard = Heard::default();
+    for n in 0..400_000_u64 {
+        let now = at(n * 400);
+        if n == 200_000 {
+            heard = Heard::default();
+        }
+        queue.enqueue(now, Packet::new(flow(n as usize % 500), 1000), &mut heard);
+        if n % 2 == 0 {
+            queue.dequeue(now, &mut NullSink);
+        }
+    }
+    let flows = gauge(&queue, "flows");
+    assert!((400.0..600.0).contains(&flows), "{flows}");
+    assert!(heard.lost.len() > 90_000, "{}", heard.lost.len());
+    assert!(heard.lost.iter().all(|(_, why)| *why != DropReason::Overlimit));
+}
+
+/// What the round may not outrun is refused, with the reason.
+#[test]
+fn an_interval_too_long_for_the_line_is_refused() {
+    let fast = support::link("1000 Gbit/s", "1 GB", "1500 B");
+    let config = support::config("tide", Some("auto"), &[("interval", "1 s")], &fast);
+    let error = config.build(fast, Rng::from_seed(1)).unwrap_err().to_string();
+    assert!(
+        error.contains("interval") && error.contains("1 Tbit") || error.contains("1000 Gbit"),
+        "{error}"
+    );
+    assert!(support::config("tide", None, &[], &fast).build(fast, Rng::from_seed(1)).is_ok());
 }

@@ -39,9 +39,9 @@ crate::params! {
         /// The longest usual packet.
         packet: Bytes = Bytes::new(1500), "L", 1 ..= 65_535;
         /// Rows of cells, in each of which a flow has one.
-        rows: u32 = 2, "d", 1 ..= 8;
+        rows: u32 = 4, "d", 1 ..= 8;
         /// Cells in each row.
-        cells: u32 = 1024, "w", 2 ..= 4096;
+        cells: u32 = 512, "w", 2 ..= 4096;
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: Signal = Signal::Mark, "", 0 ..= 0;
     }
