@@ -11,7 +11,7 @@ MUTANTS ?= 0/10
 SOAK_SECONDS ?= 3600
 SOAK_OUT ?= $(CURDIR)/out/soak
 
-.PHONY: help build deb static container queue soak demo test docs lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-linux validate-suite validate-spoofed validate-adversary validate-attacks validate-advise unseen tuned choosing speed papers cost clean
+.PHONY: help build deb static container queue soak demo test docs lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-linux validate-suite validate-spoofed validate-adversary validate-attacks validate-advise unseen tuned choosing speed papers cost tide clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -222,6 +222,11 @@ pairs: build ## papers/pairs.md, every pair of readings of each experiment that 
 	python3 validation/pairs.py
 
 .PHONY: pairs
+tide: build ## docs/tide/third.md, our own queue beside others in 100 settings drawn by dice; ten minutes on two cores
+	python3 validation/tide/third.py
+	$(TIDEGATE) sweep validation/tide/third.toml --csv --out out/tide-third
+	python3 validation/tide/third.py out/tide-third
+
 cost: build ## What a packet costs in every queue and in counting flows, as papers/comparison/cost.csv and papers/purge/fig5.csv; five minutes on an idle machine
 	cargo bench --locked -p tidegate --bench queue_cost -- 'flows 1000'
 	python3 validation/cost.py

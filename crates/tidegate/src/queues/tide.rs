@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::codel::auto_mtu;
 use crate::config::ConfigError;
-use crate::entry::{Entry, FOREVER, Info, Preset};
+use crate::entry::{Entry, Info, Preset};
 use crate::packet::Packet;
 use crate::parts::bins::{Bins, FlowBins, MAX_LEVELS};
 use crate::parts::every::{CATCH_UP, Every};
@@ -18,7 +18,8 @@ crate::params! {
     pub struct TideConfig {
         /// How long the FIFO is to be, as time to send it; two packets at least.
         aim: Span = Span::from_millis(15), "A", 0 ..= 60_000_000_000_u64;
-        /// Above the aim by how much the round turns slowest, as time to send it.
+        /// By how much above the aim the round would stand still, as time to send it; it slows no
+        /// further than `slowest`.
         drain: Span = Span::from_millis(100), "D", 1_000 ..= 60_000_000_000_u64;
         /// How often flows are counted.
         interval: Span = Span::from_millis(10), "T", 1_000 ..= 10_000_000_000_u64;
@@ -58,7 +59,7 @@ const MOST: u64 = 1 << 30;
 /// What a row keeps of the flows that meet in one place.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
-    /// Up to which byte of the round they have been dealt, modulo 2^32.
+    /// The byte of the round at which their virtual backlog ends, modulo 2^32.
     bid: u32,
     /// The virtual backlog at which the next signal goes out.
     level: u32,
@@ -256,7 +257,7 @@ impl Policy for TideRule {
         let places = self.cells.places(pkt.flow);
         let rows = 0..self.cells.levels();
         let v = rows.map(|row| self.cells[places.on(row)].ahead(round)).min().unwrap_or(0);
-        let next = v + pkt.len;
+        let next = v + pkt.len.min(MOST as u32);
         let may = self.allowed.min(room(queue)) as u32;
         let waits = queue.backlog().bytes;
         if v > 0 && next > may {
@@ -398,7 +399,7 @@ impl Entry for Tide {
                 first: config.first * packet as u32,
                 step: config.step * packet as u32,
                 forgets: (config.interval.as_nanos() * ONE / config.memory.as_nanos().max(1))
-                    .min(ONE),
+                    .clamp(1, ONE),
                 ecn: config.ecn,
             },
         };
@@ -411,9 +412,5 @@ impl Entry for Tide {
         let table = config.cells as u64 + 1;
         let cell = core::mem::size_of::<Cell>() as u64;
         core::mem::size_of::<Tide>() as u64 + cells * cell + table * 4
-    }
-
-    fn bucket_lifetime(_: &TideConfig) -> Option<Span> {
-        Some(FOREVER)
     }
 }

@@ -121,7 +121,7 @@ impl NaiveTide {
         let ahead = |row: &BTreeMap<usize, Cell>| row.values().filter(|c| c.bid > round).count();
         let seen = self.cells.iter().map(|row| self.flows_of(ahead(row) as i128)).sum::<i128>()
             / self.given.rows as i128;
-        let part = ((1 << 16) * self.given.interval / self.given.memory).min(1 << 16);
+        let part = ((1 << 16) * self.given.interval / self.given.memory).clamp(1, 1 << 16);
         if seen > self.flows {
             self.flows = seen;
         } else {
@@ -151,7 +151,6 @@ impl NaiveTide {
     }
 
     pub fn enqueue(&mut self, now: u64, id: u32, len: u32, places: &[usize], marks: bool) -> Fate {
-        let len = len as i128;
         self.live_until(now as i128);
         let q = self.bytes();
         let room = match self.given.limit {
@@ -160,11 +159,13 @@ impl NaiveTide {
         };
         let fits = match self.given.limit {
             Limit::Packets { .. } => room > 0,
-            Limit::Bytes(_) => room >= len,
+            Limit::Bytes(_) => room >= len as i128,
         };
         if !fits {
             return Fate::NoRoom;
         }
+        let waits = (id, len as i128);
+        let len = (len as i128).min(1 << 30);
         let Given { aim, packet, first, step, .. } = self.given;
         let round = self.whole_round();
         let found: Vec<Cell> = places
@@ -176,7 +177,7 @@ impl NaiveTide {
         let may = self.allowance.min(room.min(1 << 30));
         if v > 0 && v + len > may {
             if q < aim / 10 {
-                self.line.push_back((id, len));
+                self.line.push_back(waits);
                 return Fate::Waits;
             }
             return Fate::Unfair;
@@ -201,7 +202,7 @@ impl NaiveTide {
             }
         }
         if fate == Fate::Waits || marks {
-            self.line.push_back((id, len));
+            self.line.push_back(waits);
             for (place, row) in places.iter().zip(&mut self.cells) {
                 let cell = row.entry(*place).or_insert(Cell { bid: round, level: 0 });
                 cell.bid = cell.bid.max(round + v + len);
