@@ -74,7 +74,8 @@ def page(study):
         sure = [w - float(r["per_flow_min_ci95"] or 0) / user(r) for w, r in zip(worst, rows)]
         passed = sum(s >= WORST for s in sure)
         share, loss = mean([float(r["share"]) for r in rows]), mean([float(r["loss_ratio"]) for r in rows])
-        wait, low = mean([float(r["delay_ms_mean"]) for r in rows]), mean([min(w, 1) for w in worst])
+        # Where nothing of them came through in a replication there is no wait to speak of.
+        wait, low = mean([float(r["delay_ms_mean"]) for r in rows if r["delay_ms_mean"]]), mean([min(w, 1) for w in worst])
         starved = sum(w < 0.1 for w in worst)
         lines.append(
             (
