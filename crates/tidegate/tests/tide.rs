@@ -56,7 +56,7 @@ fn gauge(queue: &Tide, name: &str) -> f64 {
     found
 }
 
-/// Offers flows of so many packets of 1000 bytes a millisecond to a line of 8 Mbit/s, which sends one.
+/// Offers flows, of so many packets of 1000 bytes a millisecond each, to a line that sends one.
 struct Line {
     queue: Tide,
     ms: u64,
