@@ -7,7 +7,7 @@ use crate::packet::Packet;
 use crate::parts::bins::{Bins, FlowBins};
 use crate::parts::every::{CATCH_UP, Every};
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
-use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
+use crate::qdisc::{DropReason, Gauge, MarkReason};
 use crate::rng::Rng;
 use crate::units::{Size, Time};
 pub use presets::TideConfig;

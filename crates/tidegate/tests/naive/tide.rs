@@ -150,6 +150,28 @@ impl NaiveTide {
         self.grow_to(now);
     }
 
+    /// Whether a packet that finds the virtual backlog `v` carries a signal.
+    fn ladder(&mut self, places: &[usize], v: i128, len: i128, may: i128, marks: bool) -> bool {
+        let Given { packet, first, step, .. } = self.given;
+        let bottom = if marks { may / 4 } else { may / 2 };
+        let first = bottom.max(may.min(first * packet));
+        let step = (may / 16).max(step * packet);
+        let level_at =
+            |(place, row): (&usize, &BTreeMap<usize, Cell>)| row.get(place).map_or(0, |c| c.level);
+        let known = places.iter().zip(&self.cells).map(level_at).max().unwrap();
+        let mut level = first.max(known.min(v + step));
+        let climbs = v + len > level;
+        if climbs {
+            level = v + len + step;
+        }
+        // A cell that nobody used bids as one that is not ahead: with the round.
+        let fresh = Cell { bid: self.whole_round(), level: 0 };
+        for (place, row) in places.iter().zip(&mut self.cells) {
+            row.entry(*place).or_insert(fresh).level = level;
+        }
+        climbs || marks && v > 0 && v + len > may - may / 8
+    }
+
     pub fn enqueue(&mut self, now: u64, id: u32, len: u32, places: &[usize], marks: bool) -> Fate {
         self.live_until(now as i128);
         let q = self.bytes();
@@ -166,7 +188,7 @@ impl NaiveTide {
         }
         let waits = (id, len as i128);
         let len = (len as i128).min(1 << 30);
-        let Given { aim, packet, first, step, .. } = self.given;
+        let aim = self.given.aim;
         let round = self.whole_round();
         let found: Vec<Cell> = places
             .iter()
@@ -183,23 +205,8 @@ impl NaiveTide {
             return Fate::Unfair;
         }
         let mut fate = Fate::Waits;
-        if q >= aim / 2 {
-            let bottom = if marks { may / 4 } else { may / 2 };
-            let first = bottom.max(may.min(first * packet));
-            let step = (may / 16).max(step * packet);
-            let known = found.iter().map(|cell| cell.level).max().unwrap();
-            let mut level = first.max(known.min(v + step));
-            if v + len > level {
-                fate = Fate::Signal;
-                level = v + len + step;
-            }
-            if marks && v > 0 && v + len > may - may / 8 {
-                fate = Fate::Signal;
-            }
-            for (place, row) in places.iter().zip(&mut self.cells) {
-                // A cell that nobody used bids as one that is not ahead: with the round.
-                row.entry(*place).or_insert(Cell { bid: round, level: 0 }).level = level;
-            }
+        if q >= aim / 2 && self.ladder(places, v, len, may, marks) {
+            fate = Fate::Signal;
         }
         if fate == Fate::Waits || marks {
             self.line.push_back(waits);

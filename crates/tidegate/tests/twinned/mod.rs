@@ -100,11 +100,7 @@ pub fn run(case: &Case, tape: &mut Tape) {
             "bare" => with::<bare::Twinned>(case, tape),
             "black" => with::<black::Twinned>(case, tape),
             "blue" => with::<blue::Twinned>(case, tape),
-            // The twin makes every round, the queue counts them.
-            "cake" => {
-                let quantum = format!("{} B", Set(&case.config).bytes("quantum").max(1000));
-                with::<cake::Twinned>(&case.with(&[("quantum", &quantum)]), tape)
-            }
+            "cake" => with::<cake::Twinned>(&few_rounds(case), tape),
             "care" => with::<care::Twinned>(case, tape),
             "choke" => with::<choke::Twinned>(case, tape),
             "cobalt" => with::<cobalt::Twinned>(case, tape),
@@ -112,14 +108,7 @@ pub fn run(case: &Case, tape: &mut Tape) {
             "csfq" => with::<csfq::Twinned>(case, tape),
             // `Checked` is its twin: everything that finds room is sent, in order.
             "drop_tail" => false,
-            // The twin makes every round, the queue counts them.
-            "drr" => {
-                let quantum = format!("{} B", Set(&case.config).bytes("quantum").max(1000));
-                with::<drr::Twinned>(
-                    &case.with(&[("quantum", &quantum), ("weights", "1:2:4")]),
-                    tape,
-                )
-            }
+            "drr" => with::<drr::Twinned>(&few_rounds(case).with(&[("weights", "1:2:4")]), tape),
             // Its twin follows the queue's own estimates step by step: tests/ewfq.rs.
             "ewfq" => false,
             "feng_red" => with::<red::Twinned<_, crate::naive::feng_red::NaiveFengRed>>(case, tape),
@@ -148,6 +137,12 @@ pub fn run(case: &Case, tape: &mut Tape) {
         let queue = case.config.build(case.link, case.dice.clone()).expect("it was built before");
         play(&mut Checked::of(&case.config, queue, case.link), &case.link, Bounds::NONE, tape);
     }
+}
+
+/// `case` with a quantum that takes few rounds: the twin makes every round, the queue counts them.
+fn few_rounds(case: &Case) -> Case {
+    let quantum = format!("{} B", Set(&case.config).bytes("quantum").max(1000));
+    case.with(&[("quantum", &quantum)])
 }
 
 /// Whether there is a twin for `case`; then the tape was played.

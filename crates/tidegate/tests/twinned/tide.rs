@@ -25,7 +25,8 @@ impl Twinned {
         let twin = &self.twin;
         let mut gauges = Vec::new();
         self.queue.probe(&mut |gauge| gauges.push(gauge.value));
-        let (flows, fair) = (twin.flows as f64 / 65536.0, twin.fair as f64 / 2_f64.powi(40) * 8e9);
+        let (flows, fair) =
+            (twin.flows as f64 / 65536.0, twin.fair as f64 / (1_u64 << 40) as f64 * 8e9);
         assert_eq!(gauges, [flows, fair, twin.allowance as f64], "operation {}", self.operations);
         let backlog = self.queue.backlog();
         assert_eq!(

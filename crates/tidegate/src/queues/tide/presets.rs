@@ -2,7 +2,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::{Cell, MOST, ONE, Pace, Set, Tide, TideRule};
+use super::{Cell, MOST, ONE, Pace, Set, Tide, TideRule, scaled};
 use crate::config::ConfigError;
 use crate::entry::{Entry, Info, Preset};
 use crate::parts::bins::{Bins, MAX_LEVELS};
@@ -116,8 +116,8 @@ impl Entry for Tide {
         let bytes = |span| link.rate.bytes_in(span).get().min(MOST);
         let (aim, drain) = (bytes(config.aim).max(2 * packet), bytes(config.drain).max(packet));
         let fastest = (config.fastest * ONE as f64) as u64;
-        let turns = link.rate.bytes_in(config.interval).get() as u128 * fastest as u128 >> 16;
-        if turns > MOST as u128 {
+        let sends = link.rate.bytes_in(config.interval).get();
+        if scaled(sends, fastest, 16) > MOST {
             return Err(ConfigError::new(
                 "interval",
                 config.interval,
