@@ -223,9 +223,9 @@ pairs: build ## papers/pairs.md, every pair of readings of each experiment that 
 
 .PHONY: pairs
 tide: build ## docs/tide/third.md, our own queue beside others in 100 settings drawn by dice; ten minutes on two cores
-	python3 validation/tide/third.py
-	$(TIDEGATE) sweep validation/tide/third.toml --csv --out out/tide-third
-	python3 validation/tide/third.py out/tide-third
+	python3 validation/tide.py
+	$(TIDEGATE) sweep docs/tide/third.toml --csv --out out/tide-third
+	python3 validation/tide.py out/tide-third
 
 cost: build ## What a packet costs in every queue and in counting flows, as papers/comparison/cost.csv and papers/purge/fig5.csv; ten minutes on an idle machine
 	cargo bench --locked -p tidegate --bench queue_cost -- 'flows 1000'

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Judges Tide in 100 settings drawn by dice, after its parameters were last changed.
 
-usage: third.py          writes validation/tide/third.toml, the study; run it with `tidegate sweep … --csv`
-       third.py STUDY    writes docs/tide/third.md from what the study gave; `make tide` does all three
+usage: tide.py          writes docs/tide/third.toml, the study; run it with `tidegate sweep … --csv`
+       tide.py STUDY    writes docs/tide/third.md from what the study gave; `make tide` does all three
 
 Every value is drawn by itself from the ranges below, so no setting was chosen. Python's standard library only.
 """
@@ -14,8 +14,7 @@ import random
 import statistics
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-PAGE = HERE.parent.parent / "docs" / "tide" / "third.md"
+PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "tide" / "third.md"
 # As in the protection suite: the worst user is sure of so much of a fair share.
 WORST = 0.5
 SETTINGS = 100
@@ -93,7 +92,7 @@ def page(study):
                 f"{settings} settings that dice drew, after Tide's parameters were last changed. `make tide` writes this page. Each has users of",
                 "CUBIC, NewReno, BBR or BBR version 3, 1 to 100 of them, near and far, with ECN or without. They share 1 to 200 Mbit/s",
                 "with 1 to 100 floods of .7 to 10 times the line together, in packets of 200 to 1500 bytes. Buffers hold 50 to 250 ms.",
-                "Every setting ran with 10 seeds. `validation/tide/third.toml` has all values.",
+                "Every setting ran with 10 seeds. [The study](third.toml) has all values.",
                 "",
                 "| queue | settings in which the worst user is sure of half a fair share | worst user, mean | settings in which he has less than a tenth | all users, mean | they wait, mean | they lose, mean |",
                 "|---|---|---|---|---|---|---|",
@@ -112,8 +111,8 @@ def main():
     dice = random.Random(20261126)
     settings = [drawn(dice) for _ in range(SETTINGS)]
     lines = [
-        "# Made by third.py. Do not edit.",
-        'scenario = "../scenarios/tuned.toml"',
+        "# Made by validation/tide.py. Do not edit.",
+        'scenario = "../../validation/scenarios/tuned.toml"',
         'queues = ["tide", "drr", "fq_codel", "cake", "afq", "care"]',
         "seeds = 10",
         "",
@@ -124,7 +123,7 @@ def main():
     ]
     for key in settings[0]:
         lines += [f"{key} = [", *(f"  {toml(each[key])}," for each in settings), "]"]
-    (HERE / "third.toml").write_text("\n".join(lines) + "\n")
+    PAGE.with_suffix(".toml").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
