@@ -198,7 +198,7 @@ fn figures_are_those_of_a_run_of_the_same_scenario() {
     assert_eq!((first.passed, last.passed, first.of), (3, 0, 4));
     let costs = include_str!("../../../papers/comparison/cost.csv");
     let drr = costs.lines().find_map(|line| line.strip_prefix("drr,")).unwrap();
-    assert_eq!(first.ns, drr.parse().ok());
+    assert_eq!(first.ns, Some(drr.parse().unwrap()));
 }
 
 /// Behind drop-tail forty forged senders are as bad as one who sends as much; the fair share is not
