@@ -5,6 +5,22 @@
 
 /// What a twinned queue answers as the queue does by itself.
 macro_rules! as_the_queue {
+    // For a twin that sends what the queue sends, and no more happens then.
+    (dequeue) => {
+        fn dequeue<S: tidegate::Sink + ?Sized>(
+            &mut self,
+            now: tidegate::Time,
+            out: &mut S,
+        ) -> Option<tidegate::Packet> {
+            let sent = self.queue.dequeue(now, out);
+            let twins = self.twin.dequeue();
+            assert_eq!(sent.map(|pkt| pkt.slot), twins, "operation {}", self.operations);
+            self.compare();
+            sent
+        }
+
+        as_the_queue!(advance);
+    };
     (advance) => {
         fn advance(&mut self, now: tidegate::Time) {
             self.queue.advance(now);
