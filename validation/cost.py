@@ -8,6 +8,7 @@ With --least a figure of the table that is less stays: others on the machine can
 Python's standard library only.
 """
 
+import argparse
 import json
 import pathlib
 import sys
@@ -20,8 +21,10 @@ PACKETS = 1000
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--least", action="store_true", help="a less figure of the table stays")
     known = {}
-    if "--least" in sys.argv[1:]:
+    if parser.parse_args().least:
         known = dict(line.split(",") for line in TABLE.read_text().splitlines()[1:])
     rows = []
     for found in sorted(MEASURED.glob(f"{GROUP}/*/new/estimates.json")):

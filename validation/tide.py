@@ -7,12 +7,12 @@ usage: tide.py          writes docs/tide/third.toml, the study; run it with `tid
 Every value is drawn by itself from the ranges below, so no setting was chosen. Python's standard library only.
 """
 
+import argparse
 import csv
 import math
 import pathlib
 import random
 import statistics
-import sys
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "tide" / "third.md"
 # As in the protection suite: the worst user is sure of so much of a fair share.
@@ -57,7 +57,7 @@ def mean(values):
 
 
 def user(row):
-    """What a user's part of the line is, were all users: `fair_share_bps` is of the whole group."""
+    """A user's max-min share; `fair_share_bps` is the group's sum."""
     return float(row["fair_share_bps"]) / int(row["group.users.count"])
 
 
@@ -70,7 +70,7 @@ def page(study):
     lines = []
     for queue, rows in by_queue.items():
         worst = [float(r["per_flow_min"]) / user(r) for r in rows]
-        sure = [w - float(r["per_flow_min_ci95"] or 0) / user(r) for w, r in zip(worst, rows)]
+        sure = [w - float(r["per_flow_min_ci95"]) / user(r) for w, r in zip(worst, rows)]
         passed = sum(s >= WORST for s in sure)
         share, loss = mean([float(r["share"]) for r in rows]), mean([float(r["loss_ratio"]) for r in rows])
         # Where nothing of them came through in a replication there is no wait to speak of.
@@ -94,7 +94,7 @@ def page(study):
                 "with 1 to 100 floods of .7 to 10 times the line together, in packets of 200 to 1500 bytes. Buffers hold 50 to 250 ms.",
                 "Every setting ran with 10 seeds. [The study](third.toml) has all values.",
                 "",
-                "| queue | settings in which the worst user is sure of half a fair share | worst user, mean | settings in which he has less than a tenth | all users, mean | they wait, mean | they lose, mean |",
+                "| queue | settings in which the worst user is sure of half a fair share | worst user, mean | settings in which the worst user has less than a tenth | all users, mean | they wait, mean | they lose, mean |",
                 "|---|---|---|---|---|---|---|",
                 *(line for _, line in sorted(lines)),
                 "",
@@ -106,8 +106,13 @@ def page(study):
 
 
 def main():
-    if len(sys.argv) == 2:
-        return page(pathlib.Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("study", nargs="?", type=pathlib.Path, help="what `tidegate sweep` gave")
+    study = parser.parse_args().study
+    if study and not (study / "summary.csv").exists():
+        parser.error(f"{study}: no summary.csv; run `tidegate sweep docs/tide/third.toml --csv --out {study}`")
+    if study:
+        return page(study)
     dice = random.Random(20261126)
     settings = [drawn(dice) for _ in range(SETTINGS)]
     lines = [
