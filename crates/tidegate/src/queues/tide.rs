@@ -25,7 +25,7 @@ const MOST: u64 = 1 << 30;
 struct Cell {
     /// The byte of the round at which their virtual backlog ends, modulo 2^32.
     bid: u32,
-    /// The virtual backlog at which the next signal goes out.
+    /// Above which virtual backlog the next signal goes out.
     level: u32,
 }
 

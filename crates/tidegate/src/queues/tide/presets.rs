@@ -32,7 +32,7 @@ crate::params! {
         /// How fast the round turns at least, in fair rates.
         slowest: f64 = 0.3, "kappa-", 0.01 ..= 1.0;
         /// How many packets a flow is allowed besides.
-        allowance: u32 = 4, "k", 1 ..= 1000;
+        allowance: u32 = 4, "a", 1 ..= 1000;
         /// Below so many packets of virtual backlog no signal goes out, if the allowance is more.
         first: u32 = 24, "s0", 0 ..= 1000;
         /// By how many packets a virtual backlog grows at least from one signal to the next.
