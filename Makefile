@@ -63,9 +63,7 @@ demo: build ## A flood against TCP through four queues, simulated and replayed, 
 test: test-deps cbindgen lint deny ## Format, lints, supply chain and every test
 	cargo build --locked -p tidegate
 	cargo build --locked -p tidegate-wasm
-	cargo test --workspace --locked
-	tools/package.sh
-	crates/tidegate-python/tests/run.sh
+	tools/tests.sh
 
 package: ## The published crates, packed and built as a user gets them, and used in a crate of its own
 	tools/package.sh
@@ -222,10 +220,10 @@ pairs: build ## papers/pairs.md, every pair of readings of each experiment that 
 	python3 validation/pairs.py
 
 .PHONY: pairs
-tide: build ## docs/tide/third.md, our own queue beside others in 100 settings drawn by dice; ten minutes on two cores
+tide: build ## docs/tide/fourth.md, our own queue beside others in 100 settings drawn by dice; twenty minutes on two cores
 	python3 validation/tide.py
-	$(TIDEGATE) sweep docs/tide/third.toml --csv --out out/tide-third
-	python3 validation/tide.py out/tide-third
+	$(TIDEGATE) sweep docs/tide/fourth.toml --csv --out out/tide-fourth
+	python3 validation/tide.py out/tide-fourth
 
 cost: build ## What a packet costs in every queue and in counting flows, as papers/comparison/cost.csv and papers/purge/fig5.csv; ten minutes on an idle machine
 	cargo bench --locked -p tidegate --bench queue_cost -- 'flows 1000'

@@ -71,6 +71,9 @@ fn twin_agrees_in_every_mode() {
     );
     drive(&[("interval", "1 us"), ("target", "0 ns")], "50 packets", 50_000);
     drive(&[("interval", "20 ms"), ("target", "10 ms")], "2000 packets", 200_000);
+    let linux = drive(&[("root", "newton"), ("mtu", "1514 B")], "300 packets", 300_000);
+    assert!(linux.drops.min(linux.marks) > 1_000 && linux.resumed > 10, "{}", linux.resumed);
+    drive(&[("root", "newton"), ("interval", "5 ms"), ("target", "1 ms")], "100 kB", 200_000);
 }
 
 /// A queue that gets what it sends: `waiting` packets of `len` bytes stand in it at every

@@ -5,9 +5,11 @@ mod twinned;
 
 use support::Heard;
 use support::twin::OPERATIONS;
+use support::workload::Workload;
 use tidegate::catalog::AnyQueue;
 use tidegate::queues::Tide;
-use tidegate::{DropReason, Ecn, Link, NullSink, Packet, Qdisc, Rng, Span, Time};
+use tidegate::{DropReason, Ecn, Hosts, Link, NullSink, Packet, Qdisc, Rng, Span, Time};
+use twinned::Twinned as _;
 use twinned::tide::Twinned;
 
 fn at(nanos: u64) -> Time {
@@ -27,7 +29,11 @@ fn tide(settings: &[(&str, &str)], link: Link, seed: u64) -> Tide {
 fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
     let config = support::config("tide", Some("auto"), settings, &link);
-    twinned::restless(&config, &link, operations)
+    let mut twinned = Twinned::beside(&config, link, Rng::from_seed(7)).unwrap();
+    let mut workload = Workload::restless(operations);
+    workload.classes = 4;
+    workload.run(&mut twinned, &link, &mut Rng::from_seed(11), &mut NullSink);
+    twinned
 }
 
 #[test]
@@ -50,6 +56,20 @@ fn twin_agrees_in_every_mode() {
     assert!(one.signals > 100, "{}", one.signals);
 }
 
+/// Weights, hosts in place of flows, and hosts that divide a share, alone and together.
+#[test]
+fn twin_agrees_with_factors() {
+    let weights = ("weights", "100:.1:7");
+    for isolation in ["flows", "srchost", "hosts", "dual-srchost", "dual-dsthost", "triple-isolate"]
+    {
+        let by = ("isolation", isolation);
+        let seen = drive(&[weights, by], "200 packets", 100_000);
+        assert!(seen.unfair + seen.signals > 1_000, "{} {}", seen.unfair, seen.signals);
+        let few = drive(&[by, ("cells", "16"), ("rows", "2")], "30 kB", 100_000);
+        assert!(few.unfair > 1_000, "{}", few.unfair);
+    }
+}
+
 fn gauge(queue: &Tide, name: &str) -> f64 {
     let mut found = f64::NAN;
     queue.probe(&mut |gauge| found = if gauge.name == name { gauge.value } else { found });
@@ -64,6 +84,8 @@ struct Line {
     sent: Vec<u64>,
     heard: Heard,
     ecn: Ecn,
+    /// The class and the hosts of each flow, where they matter.
+    who: Vec<(u16, Hosts)>,
 }
 
 impl Line {
@@ -75,7 +97,16 @@ impl Line {
             sent: vec![0; flows],
             heard: Heard::default(),
             ecn: Ecn::NotEct,
+            who: vec![(0, Hosts::new(0, 0)); flows],
         }
+    }
+
+    /// What each flow gets of the line, after ten seconds, in sixty.
+    fn shares(&mut self, offers: &[f64]) -> Vec<f64> {
+        self.run(10_000, offers);
+        self.sent.fill(0);
+        self.run(60_000, offers);
+        self.sent.iter().map(|&packets| packets as f64 / 60_000.0).collect()
     }
 
     fn run(&mut self, ms: u64, offers: &[f64]) {
@@ -87,7 +118,9 @@ impl Line {
                 while self.owed[n] >= 1.0 {
                     self.owed[n] -= 1.0;
                     let (waits, lost) = (self.queue.backlog().bytes, self.heard.lost.len());
+                    let (class, hosts) = self.who[n];
                     let pkt = Packet::new(flow(n), 1000).with_ecn(self.ecn);
+                    let pkt = pkt.with_class(class).with_hosts(hosts);
                     self.queue.enqueue(now, pkt, &mut self.heard);
                     // The fourth claim: below a tenth of the aim, 15 kB, nothing is dropped.
                     assert!(self.heard.lost.len() == lost || waits >= 1_500, "{waits}");
@@ -113,7 +146,7 @@ fn line() -> Link {
 /// Whether flow 0 has a cell to itself among so many.
 fn has_its_own(queue: &Tide, flows: usize) -> bool {
     let places = |n| {
-        let found = queue.policy().cells_of(flow(n));
+        let found = queue.rule().cells_of(&Packet::new(flow(n), 1000));
         [0, 1, 2, 3].map(|row| found.on(row).index())
     };
     let own = places(0);
@@ -135,6 +168,134 @@ fn shares_are_max_min() {
     }
     let thin = |pkt: &Packet| (0..3).any(|n| flow(n) == pkt.flow);
     assert!(line.heard.lost.iter().all(|(pkt, _)| !thin(pkt)));
+}
+
+/// Flows of the weights 1, 2 and 4 share as 1 : 2 : 4, and one that wants less has what it wants.
+#[test]
+fn shares_go_by_weights() {
+    let queue = tide(&[("weights", "1:2:4")], line(), 1);
+    let mut line = Line::new(queue, 4);
+    (0..3).for_each(|n| line.who[n].0 = n as u16);
+    let got = line.shares(&[1.5, 1.5, 1.5, 0.05]);
+    for (n, part) in [1.0, 2.0, 4.0].into_iter().enumerate() {
+        let due = 0.95 * part / 7.0;
+        assert!((got[n] / due - 1.0).abs() < 0.06, "{n}: {} for {due}", got[n]);
+    }
+    assert!(got[3] > 0.0495, "{}", got[3]);
+    assert!(got.iter().sum::<f64>() > 0.998, "{got:?}");
+}
+
+/// A flow alone has the whole line, whatever its weight.
+#[test]
+fn a_lone_flow_of_any_weight_has_the_whole_line() {
+    for class in 0..3 {
+        let mut line = Line::new(tide(&[("weights", "1:30:100")], line(), 1), 1);
+        line.who[0].0 = class;
+        let got = line.shares(&[3.0]);
+        assert!(got[0] > 0.998, "class {class}: {}", got[0]);
+    }
+}
+
+/// A host with 1 flow, one with 4 and one with 40 have a third each, by source and by destination;
+/// a thin flow of the busiest loses nothing.
+#[test]
+fn hosts_share_and_their_flows_divide() {
+    let hosts = [("dual-srchost", true), ("dual-dsthost", false), ("triple-isolate", true)];
+    for (isolation, by_source) in hosts {
+        let mut line = Line::new(tide(&[("isolation", isolation)], line(), 2), 46);
+        let host_of = |n: usize| if n == 0 { 1 } else { 2 + u16::from(n > 4) };
+        for (n, (_, hosts)) in line.who.iter_mut().enumerate() {
+            let apart = 100 + n as u16;
+            let host = host_of(n);
+            *hosts = if by_source { Hosts::new(host, apart) } else { Hosts::new(apart, host) };
+        }
+        let mut offers = [0.5; 46];
+        offers[45] = 0.002;
+        let got = line.shares(&offers);
+        for host in 1..=3 {
+            let share: f64 = (0..46).filter(|&n| host_of(n) == host).map(|n| got[n]).sum();
+            assert!((share - 1.0 / 3.0).abs() < 0.04, "{isolation}, host {host}: {share}");
+        }
+        assert!(got[45] > 0.0019, "{isolation}: {}", got[45]);
+        assert!(got.iter().sum::<f64>() > 0.99, "{isolation}: {}", got.iter().sum::<f64>());
+    }
+}
+
+/// A thousand flows with forged sources to one host: by destination it has one share, beside three
+/// users who send to others. By flows the users get next to nothing.
+#[test]
+fn a_destination_key_holds_forged_sources() {
+    for (isolation, least, most) in [("dsthost", 0.24, 0.26), ("flows", 0.0, 0.02)] {
+        let mut line = Line::new(tide(&[("isolation", isolation)], line(), 2), 1_003);
+        for (n, (_, hosts)) in line.who.iter_mut().enumerate() {
+            *hosts = Hosts::new(n as u16, if n < 3 { n as u16 } else { 9 });
+        }
+        let mut offers = vec![0.01; 1_003];
+        offers[..3].fill(1.0);
+        // Not all in the same millisecond.
+        line.owed.iter_mut().enumerate().for_each(|(n, owed)| *owed = (n % 100) as f64 / 100.0);
+        let got = line.shares(&offers);
+        for user in &got[..3] {
+            assert!((least..most).contains(user), "{isolation}: {:?}", &got[..3]);
+        }
+    }
+}
+
+/// Packets of a flow leave in the order in which they came, however many flows share a cell, and
+/// also after another queue's packets were taken over.
+#[test]
+fn no_packet_overtakes_one_of_its_flow() {
+    for (seed, cells, least) in [(1, "2", 1), (2, "8", 1_000), (3, "64", 1_000), (4, "512", 1_000)]
+    {
+        let fresh = || tide(&[("cells", cells)], line(), seed);
+        let (mut queue, mut dice) = (fresh(), Rng::from_seed(seed));
+        let (mut seen, mut express) = ([0; 40], 0);
+        for n in 0..200_000_u32 {
+            let now = at(u64::from(n) * 500_000);
+            let who = if dice.chance(0.7) { dice.below(4) } else { dice.below(40) };
+            let pkt = Packet::new(flow(who as usize), 1000).with_slot(n + 1);
+            queue.enqueue(now, pkt, &mut NullSink);
+            if n % 2 == 0
+                && let Some(pkt) = queue.dequeue(now, &mut NullSink)
+            {
+                let who = (0..40).find(|&who| flow(who) == pkt.flow).unwrap();
+                assert!(pkt.slot > seen[who], "{} after {}", pkt.slot, seen[who]);
+                seen[who] = pkt.slot;
+                express += u32::from(pkt.slot > n.saturating_sub(3));
+            }
+            if n % 20_011 == 0 {
+                let mut next = fresh();
+                assert!(next.inherit(&mut queue));
+                queue = next;
+            }
+        }
+        assert!(express >= least, "{cells} cells: {express}");
+    }
+}
+
+/// A flow of a third of its share waits for no more than the packet under way, beside nine that
+/// fill the line; without an express line it waits as they do.
+#[test]
+fn who_sends_little_does_not_wait() {
+    for (express, most, least) in [("on", 1, 0), ("off", 30, 8)] {
+        let mut queue = tide(&[("express", express)], line(), 4);
+        let mut worst = 0;
+        for ms in 0..20_000_u64 {
+            let now = at(ms * 1_000_000);
+            for n in 1..10 {
+                queue.enqueue(now, Packet::new(flow(n), 1000), &mut NullSink);
+            }
+            if ms % 30 == 0 {
+                queue.enqueue(now, Packet::new(flow(0), 1000), &mut NullSink);
+            }
+            if let Some(pkt) = queue.dequeue(now, &mut NullSink).filter(|pkt| pkt.flow == flow(0))
+                && ms > 5_000
+            {
+                worst = worst.max(now.since(pkt.arrived).as_nanos() / 1_000_000);
+            }
+        }
+        assert!((least..=most).contains(&worst), "{express}: {worst} ms");
+    }
 }
 
 /// A flow alone has the whole line, however much it offers.

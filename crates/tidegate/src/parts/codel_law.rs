@@ -6,13 +6,25 @@
 //! so one queue may follow it or a thousand.
 //!
 //! ```
-//! use tidegate::{Span, Time, parts::codel_law::CodelLaw};
-//! let law = CodelLaw { target: Span::from_millis(5), interval: Span::from_millis(100), mtu: 1500 };
+//! use tidegate::{Span, Time, parts::codel_law::{CodelLaw, Root}};
+//! let (target, interval) = (Span::from_millis(5), Span::from_millis(100));
+//! let law = CodelLaw { target, interval, mtu: 1500, root: Root::Exact };
 //! let after = |count| law.next(Time::ZERO, count).as_secs();
 //! assert_eq!((after(1), after(4), after(100)), (0.1, 0.05, 0.01));
 //! ```
+use crate::choices;
 use crate::packet::Packet;
 use crate::units::{Span, Time};
+
+choices! {
+    /// How 1/√count is found.
+    pub enum Root {
+        /// As the law has it (nichols2018 §5.6).
+        Exact = "exact",
+        /// As Linux does: one step of Newton's method a signal, from the value before, in 16 bits.
+        Newton = "newton",
+    }
+}
 
 /// The constants of the law (nichols2018 §5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +36,8 @@ pub struct CodelLaw {
     pub interval: Span,
     /// With no more than this waiting behind it, in bytes, a packet is never signalled.
     pub mtu: u64,
+    /// How 1/√count is found.
+    pub root: Root,
 }
 
 impl CodelLaw {
@@ -35,6 +49,28 @@ impl CodelLaw {
         from + Span::from_nanos(
             (self.interval.as_nanos() as f64 / libm::sqrt(count.max(1) as f64)) as u64,
         )
+    }
+}
+
+/// 1/√count as Linux keeps it: a fraction of 2^16.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct InverseRoot(u16);
+
+impl InverseRoot {
+    /// Of a count of 1: just below it, since 1 has no place in the bits.
+    const OF_ONE: InverseRoot = InverseRoot(u16::MAX);
+
+    /// One step of Newton's method, x (3 − count · x²) / 2, in the kernel's precision.
+    fn step(self, count: u32) -> InverseRoot {
+        let x = u64::from(self.0) << 16;
+        let squared = (x * x) >> 32;
+        let rest = (3_u64 << 32).saturating_sub(u64::from(count) * squared) >> 2;
+        InverseRoot(u16::try_from((rest * x) >> 47).unwrap_or(u16::MAX))
+    }
+
+    /// `interval` times this.
+    fn of(self, interval: Span) -> Span {
+        Span::from_nanos((u128::from(interval.as_nanos()) * u128::from(self.0) >> 16) as u64)
     }
 }
 
@@ -64,6 +100,8 @@ pub struct Control {
     last_count: u32,
     /// In the dropping state.
     dropping: bool,
+    /// 1/√count, where it is not worked out anew at each signal.
+    inverse_root: InverseRoot,
     /// How long the last packet taken had waited.
     sojourn: Span,
 }
@@ -120,8 +158,9 @@ impl Control {
     ) -> Option<Packet> {
         while now >= self.drop_next {
             self.count = self.count.saturating_add(1);
+            self.inverse_root = self.inverse_root.step(self.count);
             if let Some(marked) = line.signal(pkt) {
-                self.drop_next = law.next(self.drop_next, self.count);
+                self.drop_next = self.next(law, self.drop_next);
                 return Some(marked);
             }
             let (next, too_long) = self.take(law, now, line);
@@ -129,7 +168,7 @@ impl Control {
             if !too_long {
                 return next;
             }
-            self.drop_next = law.next(self.drop_next, self.count);
+            self.drop_next = self.next(law, self.drop_next);
             pkt = next?;
         }
         Some(pkt)
@@ -164,9 +203,21 @@ impl Control {
         // §5.5's 16 intervals; a signal still due in the future counts as just now.
         let soon =
             now.since(self.drop_next).as_nanos() < law.interval.as_nanos().saturating_mul(16);
-        self.count = if risen > 1 && soon { risen } else { 1 };
+        (self.count, self.inverse_root) = if risen > 1 && soon {
+            (risen, self.inverse_root.step(risen))
+        } else {
+            (1, InverseRoot::OF_ONE)
+        };
         self.last_count = self.count;
-        self.drop_next = law.next(now, self.count);
+        self.drop_next = self.next(law, now);
+    }
+
+    /// When the signal after one at `from` is due.
+    fn next(&self, law: &CodelLaw, from: Time) -> Time {
+        match law.root {
+            Root::Exact => law.next(from, self.count),
+            Root::Newton => from + self.inverse_root.of(law.interval),
+        }
     }
 }
 
@@ -178,12 +229,28 @@ mod tests {
     /// first.
     #[test]
     fn golden_times() {
-        let law =
-            CodelLaw { target: Span::from_millis(5), interval: Span::from_millis(100), mtu: 1500 };
+        let (target, interval) = (Span::from_millis(5), Span::from_millis(100));
+        let law = CodelLaw { target, interval, mtu: 1500, root: Root::Exact };
         assert_eq!(law.next(Time::ZERO, 2).as_nanos(), 70_710_678);
         assert_eq!(law.next(Time::ZERO, 3).as_nanos(), 57_735_026);
         let tenth = (1..10).fold(Time::ZERO, |at, count| law.next(at, count));
         assert_eq!(tenth.as_nanos(), 470_477_011);
         assert_eq!(law.next(Time::ZERO, 0), law.next(Time::ZERO, 1), "no division by zero");
+    }
+    /// By hand, x (3 − n x²) / 2 from x = 1: n = 2 gives 1/2, 3 then 9/16, 4 then .4878, 5 then
+    /// .4416; roots are .707, .577, .5, .447. Kept too small by less than 2^-13.
+    #[test]
+    fn golden_newton() {
+        let mut root = InverseRoot::OF_ONE;
+        for (count, wanted) in [(2, 0.5), (3, 0.5625), (4, 0.487793), (5, 0.441514)] {
+            root = root.step(count);
+            let off = wanted - f64::from(root.0) / 65536.0;
+            assert!((0.0..1.3e-4).contains(&off), "{count}: {root:?}");
+        }
+        // A count that has come down from 100 to 4: 1/10 becomes .148, not 1/2.
+        assert_eq!(InverseRoot(6553).step(4), InverseRoot(9698));
+        assert_eq!(InverseRoot(6553).of(Span::from_millis(100)).as_nanos(), 9_999_084);
+        // What no count leads to, but a wild one could: no wrapped difference.
+        assert_eq!(InverseRoot::OF_ONE.step(u32::MAX), InverseRoot(0));
     }
 }

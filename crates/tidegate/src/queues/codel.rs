@@ -2,7 +2,7 @@
 use crate::config::ConfigError;
 use crate::entry::{DEFAULT_PRESET, Entry, Info, Linux, Preset, TARGET_RTT};
 use crate::packet::{Ecn, Packet};
-use crate::parts::codel_law::{CodelLaw, CodelQueue, Control};
+use crate::parts::codel_law::{CodelLaw, CodelQueue, Control, Root};
 use crate::parts::ring::Ring;
 use crate::policy::Signal;
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, MarkReason, Qdisc, Sink};
@@ -20,6 +20,8 @@ crate::params! {
         /// The link's longest packet: with no more than this waiting behind it no packet is
         /// signalled.
         mtu: Bytes = Bytes::new(1500), "maxpacket", 0 ..= 1_000_000_000;
+        /// How the root in the times between signals is found.
+        root: Root = Root::Exact, "", 0 ..= 0;
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: Signal = Signal::Mark, "", 0 ..= 0;
     }
@@ -27,7 +29,12 @@ crate::params! {
 
 impl CodelConfig {
     fn law(&self) -> CodelLaw {
-        CodelLaw { target: self.target, interval: self.interval, mtu: self.mtu.get() }
+        CodelLaw {
+            target: self.target,
+            interval: self.interval,
+            mtu: self.mtu.get(),
+            root: self.root,
+        }
     }
 }
 
@@ -158,6 +165,11 @@ fn auto(link: &Link) -> CodelConfig {
     CodelConfig { target, interval, mtu, ..CodelConfig::default() }
 }
 
+/// `linux`: the kernel's defaults. Its longest packet is a frame of Ethernet's.
+fn linux(_: &Link) -> CodelConfig {
+    CodelConfig { mtu: Bytes::new(1514), root: Root::Newton, ..CodelConfig::default() }
+}
+
 impl Entry for Codel {
     type Config = CodelConfig;
     const INFO: Info = Info {
@@ -168,7 +180,8 @@ impl Entry for Codel {
     const LINUX: Option<Linux> = Some(Linux {
         tc: "codel limit {limit:packets} target {target:us} interval {interval:us}{ecn}",
         preset: DEFAULT_PRESET,
-        differs: "Linux comes nearer to the root by one Newton step per drop; here it is exact.",
+        differs: "Linux comes nearer to the root by one Newton step per drop. `linux` does so, too; \
+             here it is exact.",
         whole: true,
     });
     const PRESETS: &'static [Preset<CodelConfig>] = &[
@@ -183,6 +196,7 @@ impl Entry for Codel {
                  targets",
             config: auto,
         },
+        Preset { name: "linux", doc: "Linux's sch_codel with its defaults", config: linux },
     ];
 
     fn build(config: &CodelConfig, link: Link, _: Rng) -> Result<Self, ConfigError> {

@@ -5,7 +5,7 @@ use crate::entry::{
     DEFAULT_PRESET, Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets,
 };
 use crate::packet::Packet;
-use crate::parts::codel_law::{CodelLaw, CodelQueue, Control};
+use crate::parts::codel_law::{CodelLaw, CodelQueue, Control, Root};
 use crate::parts::longest::{By, Longest};
 use crate::parts::new_and_old::NewAndOld;
 use crate::parts::spread::Ways;
@@ -33,6 +33,8 @@ crate::params! {
         mtu: Bytes = Bytes::new(1500), "maxpacket", 0 ..= 1_000_000_000;
         /// Most packets that are dropped at once from the fattest queue when the limit is passed.
         drop_batch: u32 = 64, "", 1 ..= 65536;
+        /// How the root in the times between signals is found.
+        root: Root = Root::Exact, "", 0 ..= 0;
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: Signal = Signal::Mark, "", 0 ..= 0;
     }
@@ -170,6 +172,11 @@ fn auto(link: &Link) -> FqCodelConfig {
     }
 }
 
+/// `linux`: the kernel's defaults. Its longest packet is a frame of Ethernet's.
+fn linux(_: &Link) -> FqCodelConfig {
+    FqCodelConfig { mtu: Bytes::new(1514), root: Root::Newton, ..FqCodelConfig::default() }
+}
+
 impl Entry for FqCodel {
     type Config = FqCodelConfig;
     const INFO: Info = Info {
@@ -181,8 +188,9 @@ impl Entry for FqCodel {
         tc: "fq_codel limit {limit:packets} flows {flows} quantum {quantum:bytes} target \
              {target:us} interval {interval:us} drop_batch {drop_batch}{ecn}",
         preset: DEFAULT_PRESET,
-        differs: "Linux has no sets of places, and drops by bytes from the fattest queue where we \
-             drop half of its packets.",
+        differs: "Linux has no sets of places, comes nearer to CoDel's root by Newton's steps (as \
+             `linux` does), and drops by bytes from the fattest queue where we drop half of its \
+             packets.",
         whole: true,
     });
     const PRESETS: &'static [Preset<FqCodelConfig>] = &[
@@ -197,6 +205,11 @@ impl Entry for FqCodel {
                  targets, queues by the rate in sets of eight",
             config: auto,
         },
+        Preset {
+            name: "linux",
+            doc: "Linux's sch_fq_codel with its defaults, as far as ours goes",
+            config: linux,
+        },
     ];
 
     fn build(config: &FqCodelConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
@@ -208,6 +221,7 @@ impl Entry for FqCodel {
                 target: config.target,
                 interval: config.interval,
                 mtu: config.mtu.get(),
+                root: config.root,
             },
             link,
             ecn: config.ecn,

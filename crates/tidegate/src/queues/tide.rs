@@ -1,19 +1,27 @@
 #![doc = include_str!("tide.md")]
+mod factors;
+mod lines;
 mod presets;
 
 use alloc::vec::Vec;
 
-use crate::packet::Packet;
+use crate::packet::{Ecn, Packet};
 use crate::parts::bins::{Bins, FlowBins};
 use crate::parts::every::{CATCH_UP, Every};
-use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
-use crate::qdisc::{DropReason, Gauge, MarkReason};
-use crate::rng::Rng;
+use crate::policy::{Signal, Verdict};
+use crate::qdisc::{Backlog, DropReason, Gauge, Link, MarkReason, Qdisc, Sink};
 use crate::units::{Size, Time};
+use factors::{Factors, of_the_round};
+use lines::Lines;
 pub use presets::TideConfig;
 
-/// A FIFO behind virtual lines of its flows: `docs/tide/specification.md`.
-pub type Tide = Fifo<TideRule>;
+/// Two FIFOs behind virtual lines of their flows: `docs/tide/specification.md`.
+#[derive(Clone, Debug)]
+pub struct Tide {
+    rule: TideRule,
+    lines: Lines,
+    link: Link,
+}
 
 /// 1 in the unit of N and of kappa.
 const ONE: u64 = 1 << 16;
@@ -54,6 +62,7 @@ pub struct TideRule {
     fair: u64,
     /// M, in bytes.
     allowed: u64,
+    factors: Factors,
     set: Set,
 }
 
@@ -68,6 +77,18 @@ struct Set {
     step: u32,
     forgets: u64,
     ecn: Signal,
+}
+
+/// An arrival and what bounds it, in bytes of the round.
+#[derive(Clone, Copy)]
+struct Counted {
+    /// What one byte costs, in 2^-16.
+    factor: u64,
+    len: u32,
+    /// The allowance, no more than there is room for.
+    may: u32,
+    first: u32,
+    step: u32,
 }
 
 /// How fast the round turns with so much waiting.
@@ -99,9 +120,34 @@ fn scaled(a: u64, b: u64, shift: u32) -> u64 {
 }
 
 impl TideRule {
-    /// The cells of `flow`.
-    pub fn cells_of(&self, flow: u64) -> FlowBins {
-        self.cells.places(flow)
+    /// The cells of the packet's flow.
+    pub fn cells_of(&self, pkt: &Packet) -> FlowBins {
+        self.cells.places(self.factors.key(pkt))
+    }
+
+    /// The places of its source and its destination, in each of two rows, where those divide
+    /// shares.
+    pub fn hosts_of(&self, pkt: &Packet) -> [Option<[usize; 2]>; 2] {
+        self.factors.hosts_of(pkt)
+    }
+
+    #[inline]
+    fn counted(&self, pkt: &Packet, room: u64) -> Counted {
+        let Set { first, step, allowance, horizon, .. } = self.set;
+        if self.factors.are_one() {
+            let len = pkt.len.min(MOST as u32);
+            return Counted { factor: ONE, len, may: self.allowed.min(room) as u32, first, step };
+        }
+        let factor = self.factors.of(pkt);
+        let packets = u64::from(of_the_round(allowance, factor));
+        let allowed = (scaled(self.fair, horizon, 40) + packets).min(MOST);
+        Counted {
+            factor,
+            len: (u64::from(pkt.len) * factor).div_ceil(ONE).min(MOST) as u32,
+            may: allowed.min(u64::from(of_the_round(room, factor))) as u32,
+            first: of_the_round(u64::from(first), factor),
+            step: of_the_round(u64::from(step), factor),
+        }
     }
 
     #[inline]
@@ -128,6 +174,7 @@ impl TideRule {
     fn pass(&mut self) {
         let round = self.whole_round();
         let mut seen = 0;
+        let mut first = 0;
         for row in 0..self.cells.levels() {
             let mut taken = 0;
             for cell in self.cells.level_mut(row) {
@@ -136,8 +183,15 @@ impl TideRule {
                 *cell = if ahead { *cell } else { Cell { bid: round, level: 0 } };
             }
             seen += self.flows_of[taken] as u64;
+            first = if row == 0 { taken } else { first };
         }
         seen /= self.cells.levels() as u64;
+        if !self.factors.are_one() {
+            // What was not ahead bids as the round does by now.
+            let ahead = self.cells.level(0).iter().map(|cell| cell.ahead(round) > 0);
+            let first = (first as u64, self.flows_of[first] as u64);
+            seen = self.factors.pass(ahead, first, seen, self.set.forgets);
+        }
         if seen > self.flows {
             self.flows = seen;
         } else {
@@ -152,6 +206,7 @@ impl TideRule {
         let bid = self.whole_round();
         self.cells.iter_mut().for_each(|cell| *cell = Cell { bid, level: 0 });
         self.flows = ONE;
+        self.factors.forget();
         self.share();
         self.last = now;
     }
@@ -168,12 +223,13 @@ impl TideRule {
         }
     }
 
-    /// Whether a packet that brings the virtual backlog from `v` to `next` carries a signal of the
-    /// ladder that begins at `bottom`.
+    /// Whether a packet that finds the virtual backlog `v` carries a signal of the ladder that
+    /// begins at `bottom`.
     #[inline]
-    fn signals(&mut self, places: &FlowBins, v: u32, next: u32, may: u32, bottom: u32) -> bool {
-        let first = bottom.max(may.min(self.set.first));
-        let step = (may / 16).max(self.set.step);
+    fn signals(&mut self, places: &FlowBins, v: u32, counted: &Counted, bottom: u32) -> bool {
+        let next = v + counted.len;
+        let first = bottom.max(counted.may.min(counted.first));
+        let step = (counted.may / 16).max(counted.step);
         let rows = 0..self.cells.levels();
         let known = rows.map(|row| self.cells[places.on(row)].level).max().unwrap_or(0);
         let level = first.max(known.min(v + step));
@@ -188,8 +244,7 @@ impl TideRule {
 
 /// How many bytes may still come, a limit in packets as mean packets.
 #[inline]
-fn room(queue: &impl QueueView) -> u64 {
-    let (link, waits) = (queue.link(), queue.backlog());
+fn room(link: &Link, waits: Backlog) -> u64 {
     match link.limit {
         Size::Packets(most) => {
             most.saturating_sub(waits.packets as u64).saturating_mul(link.mean_packet.get())
@@ -199,48 +254,45 @@ fn room(queue: &impl QueueView) -> u64 {
     .min(MOST)
 }
 
-impl Policy for TideRule {
+impl TideRule {
+    /// A packet is offered. Whether passes were due.
     #[inline]
-    fn offered(&mut self, now: Time, _: &Packet, queue: &impl QueueView, _: &mut Rng) {
-        let waits = queue.backlog().bytes;
-        if self.passes.due() <= now {
+    fn offered(&mut self, now: Time, waits: u64) -> bool {
+        let due = self.passes.due() <= now;
+        if due {
             self.make_passes(now, waits);
         }
         self.grow(now, waits);
+        due
     }
 
+    /// The verdict on a packet for which there is `room`, and whether its flow had no virtual
+    /// backlog.
     #[inline]
-    fn arrive(
-        &mut self,
-        _: Time,
-        pkt: &mut Packet,
-        queue: &impl QueueView,
-        _: &mut Rng,
-    ) -> Verdict {
+    fn judge(&mut self, pkt: &Packet, places: &FlowBins, waits: u64, room: u64) -> (Verdict, bool) {
         let round = self.whole_round();
-        let places = self.cells.places(pkt.flow);
         let rows = 0..self.cells.levels();
         let v = rows.map(|row| self.cells[places.on(row)].ahead(round)).min().unwrap_or(0);
-        let next = v + pkt.len.min(MOST as u32);
-        let may = self.allowed.min(room(queue)) as u32;
-        let waits = queue.backlog().bytes;
+        let counted = self.counted(pkt, room);
+        let (next, may) = (v + counted.len, counted.may);
         if v > 0 && next > may {
-            return if waits < self.pace.aim / 10 {
+            let verdict = if waits < self.pace.aim / 10 {
                 Verdict::Admit
             } else {
                 Verdict::Drop(DropReason::Unfair)
             };
+            return (verdict, false);
         }
         let mut verdict = Verdict::Admit;
         if waits >= self.pace.aim / 2 {
             let marks = self.set.ecn.marks(pkt);
             // A mark costs less than a loss, so it comes earlier, and always where a loss is near.
             let bottom = if marks { may / 4 } else { may / 2 };
-            let climbs = self.signals(&places, v, next, may, bottom);
+            let climbs = self.signals(places, v, &counted, bottom);
             if marks && (climbs || v > 0 && next > may - may / 8) {
                 verdict = Verdict::Mark(MarkReason::Forced);
             } else if climbs {
-                return Verdict::Drop(DropReason::Forced);
+                return (Verdict::Drop(DropReason::Forced), false);
             }
         }
         for row in 0..self.cells.levels() {
@@ -249,13 +301,66 @@ impl Policy for TideRule {
                 cell.bid = round.wrapping_add(next);
             }
         }
-        verdict
+        if !self.factors.are_one() {
+            self.factors.charged(places.on(0).index(), counted.factor, pkt);
+        }
+        (verdict, v == 0)
+    }
+}
+
+impl Tide {
+    /// The rule.
+    pub fn rule(&self) -> &TideRule {
+        &self.rule
+    }
+}
+
+impl Qdisc for Tide {
+    #[inline]
+    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
+        pkt.arrived = now;
+        let waits = self.lines.backlog();
+        let passed = self.rule.offered(now, waits.bytes);
+        if passed {
+            self.lines.sweep();
+        }
+        if !self.link.has_room(waits, pkt.len) {
+            return out.dropped(now, &pkt, DropReason::Overlimit);
+        }
+        let places = self.rule.cells_of(&pkt);
+        let room = room(&self.link, waits);
+        let (verdict, sparse) = self.rule.judge(&pkt, &places, waits.bytes, room);
+        match verdict {
+            Verdict::Drop(why) => return out.dropped(now, &pkt, why),
+            Verdict::Mark(why) => {
+                pkt.ecn = Ecn::Ce;
+                out.marked(now, &pkt, why);
+            }
+            _ => {}
+        }
+        self.lines.join(pkt, &places, sparse);
+    }
+
+    #[inline]
+    fn dequeue<S: Sink + ?Sized>(&mut self, _: Time, _: &mut S) -> Option<Packet> {
+        self.lines.next(self.rule.pace.aim)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.lines.backlog()
+    }
+
+    fn inherit(&mut self, old: &mut Tide) -> bool {
+        self.lines.inherit(&mut old.lines);
+        true
     }
 
     fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        let per_second = self.fair as f64 / (1_u64 << 40) as f64 * 8e9;
-        see(Gauge { name: "flows", unit: "", value: self.flows as f64 / ONE as f64 });
+        let rule = &self.rule;
+        let per_second = rule.fair as f64 / (1_u64 << 40) as f64 * 8e9;
+        see(Gauge { name: "flows", unit: "", value: rule.flows as f64 / ONE as f64 });
         see(Gauge { name: "fair_rate", unit: "bit/s", value: per_second });
-        see(Gauge { name: "allowance", unit: "B", value: self.allowed as f64 });
+        see(Gauge { name: "allowance", unit: "B", value: rule.allowed as f64 });
     }
 }

@@ -40,6 +40,8 @@ pub struct NaiveCodel {
     pub count: u64,
     pub last_count: u64,
     pub dropping: bool,
+    /// With Linux's root: what it takes for 1/√count, in 2^-16ths. `None`: the root itself.
+    pub newton: Option<u64>,
 }
 
 impl NaiveCodel {
@@ -56,7 +58,16 @@ impl NaiveCodel {
             count: 0,
             last_count: 0,
             dropping: false,
+            newton: None,
         }
+    }
+
+    /// Newton's step from x to x (3 − count x²) / 2 once the count is known. With x = r/2^16 the
+    /// square has 32 bits after the point, the rest 30 and the product 16; each is rounded down.
+    fn newton_step(&mut self) {
+        let Some(r) = self.newton else { return };
+        let rest = (3 << 32) - (self.count * r * r) as i128;
+        self.newton = Some(((rest.max(0) as u128 / 4) * r as u128 >> 31) as u64);
     }
 
     pub fn bytes(&self) -> u64 {
@@ -65,6 +76,9 @@ impl NaiveCodel {
 
     /// §5.6: the next drop comes an interval over the root of the count after `from`.
     pub fn control_law(&self, from: u64, count: u64) -> u64 {
+        if let Some(r) = self.newton {
+            return from + (self.interval as u128 * r as u128 / 65536) as u64;
+        }
         from + (self.interval as f64 / (count as f64).sqrt()).floor() as u64
     }
 
@@ -111,6 +125,7 @@ impl NaiveCodel {
             while self.dropping && now >= self.drop_next {
                 let (item, _) = head.unwrap();
                 self.count += 1;
+                self.newton_step();
                 if self.marks(item, &mut did) {
                     self.drop_next = self.control_law(self.drop_next, self.count);
                     break;
@@ -131,6 +146,11 @@ impl NaiveCodel {
             let risen = self.count - self.last_count;
             let soon = now < self.drop_next + 16 * self.interval;
             self.count = if risen > 1 && soon { risen } else { 1 };
+            if self.count > 1 {
+                self.newton_step();
+            } else if self.newton.is_some() {
+                self.newton = Some(65_535);
+            }
             self.last_count = self.count;
             self.drop_next = self.control_law(now, self.count);
         }

@@ -24,6 +24,8 @@ pub struct Workload {
     pub sizes: (u32, u32),
     /// Share of the packets that are ECN-capable.
     pub ect: f64,
+    /// Flows are of so many classes in turn.
+    pub classes: u64,
 }
 
 impl Workload {
@@ -35,7 +37,7 @@ impl Workload {
             *sum += share / total;
             Some(*sum)
         });
-        Workload { phases, flows: flows.collect(), sizes, ect }
+        Workload { phases, flows: flows.collect(), sizes, ect, classes: 1 }
     }
 
     /// The battery's: every phase that a queue may meet, `packets` packets in each.
@@ -79,7 +81,7 @@ impl Workload {
         let hosts = Hosts::new(1 + (flow % 9).min(6) as u16, (flow % 5) as u16);
         let dscp = if flow % 4 == 3 { [8, 46, 34, 48][flow as usize / 4 % 4] } else { 0 };
         let pkt = Packet::new(tidegate::rng::mix(flow), len).with_hosts(hosts).with_dscp(dscp);
-        pkt.with_slot(slot).with_ecn(ecn)
+        pkt.with_slot(slot).with_ecn(ecn).with_class((flow % self.classes) as u16)
     }
 
     /// Offers everything to `queue`, and asks it for packets as a link does: when free, and after

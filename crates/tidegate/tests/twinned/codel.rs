@@ -85,12 +85,14 @@ impl Qdisc for Twinned {
 /// The naive CoDel that `config` describes.
 pub fn naive(config: &AnyConfig) -> NaiveCodel {
     let set = Set(config);
-    NaiveCodel::new(
+    let mut twin = NaiveCodel::new(
         set.nanos("target"),
         set.nanos("interval"),
         set.bytes("mtu"),
         set.is("ecn", "on"),
-    )
+    );
+    twin.newton = set.is("root", "newton").then_some(0);
+    twin
 }
 
 impl super::Twinned for Twinned {

@@ -1,8 +1,9 @@
 //! Tide and its twin.
 use super::Set;
-use crate::naive::tide::{Fate, Given, Limit, NaiveTide};
+use crate::naive::tide::{Arrival, Fate, Given, Limit, NaiveTide};
 use crate::support::{Both, Heard};
 use tidegate::catalog::{AnyConfig, AnyQueue};
+use tidegate::config::{ByClass, Value as _};
 use tidegate::queues::Tide;
 use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Size, Time};
 
@@ -13,6 +14,7 @@ pub struct Twinned {
     rows: usize,
     cells: usize,
     marks: bool,
+    weights: ByClass<f64>,
     pub operations: u64,
     pub no_room: u64,
     pub unfair: u64,
@@ -31,20 +33,26 @@ impl Twinned {
         let backlog = self.queue.backlog();
         assert_eq!(
             (backlog.packets as usize, backlog.bytes as i128),
-            (twin.line.len(), twin.bytes())
+            (twin.packets(), twin.bytes())
         );
     }
 }
 
 impl Qdisc for Twinned {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
-        let found = self.queue.policy().cells_of(pkt.flow);
+        let found = self.queue.rule().cells_of(&pkt);
+        let hosts = self.queue.rule().hosts_of(&pkt);
         let places: Vec<usize> =
             (0..self.rows).map(|row| found.on(row).index() - row * self.cells).collect();
         let marks = self.marks && pkt.ecn.is_capable();
         let mut heard = Heard::default();
         self.queue.enqueue(now, pkt, &mut Both(&mut heard, out));
-        let fate = self.twin.enqueue(now.as_nanos(), pkt.slot, pkt.len, &places, marks);
+        let weight = self.weights.of(pkt.class as usize);
+        let least = self.weights.given().iter().copied().fold(f64::INFINITY, f64::min);
+        let factor = ((65536.0 * least / weight) as i128).max(1);
+        let (id, len, places) = (pkt.slot, pkt.len, &places[..]);
+        let arrival = Arrival { id, len, places, marks, factor, hosts };
+        let fate = self.twin.enqueue(now.as_nanos(), arrival);
         let lost = match fate {
             Fate::NoRoom => Some(DropReason::Overlimit),
             Fate::Unfair => Some(DropReason::Unfair),
@@ -94,6 +102,7 @@ impl super::Twinned for Twinned {
             allowance: set.number("allowance") as i128,
             first: set.number("first") as i128,
             step: set.number("step") as i128,
+            express: set.is("express", "on"),
         };
         Some(Twinned {
             queue,
@@ -101,6 +110,7 @@ impl super::Twinned for Twinned {
             rows: given.rows,
             cells: given.cells as usize,
             marks: set.is("ecn", "on"),
+            weights: ByClass::read(&set.text("weights")).unwrap(),
             operations: 0,
             no_room: 0,
             unfair: 0,

@@ -2,12 +2,16 @@
 use alloc::format;
 use alloc::vec::Vec;
 
+use super::factors::Factors;
+use super::lines::{Express, Lines};
 use super::{Cell, MOST, ONE, Pace, Set, Tide, TideRule, scaled};
-use crate::config::ConfigError;
+use crate::config::{ByClass, ConfigError};
 use crate::entry::{Entry, Info, Preset};
+use crate::packet::Asks;
 use crate::parts::bins::{Bins, MAX_LEVELS};
 use crate::parts::every::Every;
-use crate::policy::{Fifo, Signal};
+use crate::parts::host_load::Isolation;
+use crate::policy::Signal;
 use crate::qdisc::Link;
 use crate::queues::codel::auto_mtu;
 use crate::rng::Rng;
@@ -43,6 +47,12 @@ crate::params! {
         rows: u32 = 4, "d", 1 ..= 8;
         /// Cells in each row.
         cells: u32 = 512, "w", 2 ..= 4096;
+        /// Each class's flows' part of the line, in proportion.
+        weights: ByClass<f64> = ByClass::all(1.0), "phi_i", 0.1 ..= 100.0;
+        /// Which packets are one flow, and which hosts divide a share.
+        isolation: Isolation = Isolation::Flows, "", 0 ..= 0;
+        /// Whether flows without a virtual backlog have a line of their own.
+        express: Express = Express::On, "", 0 ..= 0;
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: Signal = Signal::Mark, "", 0 ..= 0;
     }
@@ -112,6 +122,8 @@ impl Entry for Tide {
     fn build(config: &TideConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
         let mut cells = Bins::new(config.rows as usize, config.cells);
         cells.rekey(&mut dice);
+        let first_row = config.cells as usize;
+        let factors = Factors::new(&config.weights, config.isolation, first_row, &mut dice);
         let packet = config.packet.get();
         let bytes = |span| link.rate.bytes_in(span).get().min(MOST);
         let (aim, drain) = (bytes(config.aim).max(2 * packet), bytes(config.drain).max(packet));
@@ -144,6 +156,7 @@ impl Entry for Tide {
             flows: ONE,
             fair: 0,
             allowed: 0,
+            factors,
             set: Set {
                 line: line as u64,
                 horizon: config.horizon.as_nanos(),
@@ -156,13 +169,19 @@ impl Entry for Tide {
             },
         };
         rule.share();
-        Ok(Fifo::new(rule, link, dice))
+        Ok(Tide { rule, lines: Lines::new(config.express, config.rows, config.cells), link })
     }
 
     fn state_bytes(config: &TideConfig, _: &Link) -> u64 {
         let cells = config.rows.min(MAX_LEVELS as u32) as u64 * config.cells as u64;
         let table = config.cells as u64 + 1;
         let cell = core::mem::size_of::<Cell>() as u64;
-        core::mem::size_of::<Tide>() as u64 + cells * cell + table * 4
+        let factors = Factors::bytes(&config.weights, config.isolation, u64::from(config.cells));
+        let lines = Lines::bytes(config.express, config.rows, config.cells);
+        core::mem::size_of::<Tide>() as u64 + cells * cell + table * 4 + factors + lines
+    }
+
+    fn asks(config: &TideConfig) -> Asks {
+        Asks { hosts: config.isolation.asks_for_hosts(), ..Asks::default() }
     }
 }

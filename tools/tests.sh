@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Every test. Most of Rust's wait for clocks and links, so the packages and Python's tests run beside them; what those say
+# is shown at the end.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cargo test --workspace --locked --no-run
+log=target/beside.log
+{ tools/package.sh && crates/tidegate-python/tests/run.sh; } >"$log" 2>&1 &
+beside=$!
+trap 'kill "$beside" 2>/dev/null || true' EXIT
+rust=0
+cargo test --workspace --locked || rust=$?
+others=0
+wait "$beside" || others=$?
+trap - EXIT
+printf '\nPackages, then Python:\n'
+cat "$log"
+[ "$rust" = 0 ] || { echo "Rust's tests failed; see above." >&2; exit "$rust"; }
+[ "$others" = 0 ] || { echo "The packages or Python's tests failed." >&2; exit "$others"; }
