@@ -46,9 +46,9 @@ QUEUES = {
     "drr": Queue("drr", "drr/paper,quantum=1514 B", classes=True),
     "fq_codel": Queue(
         f"fq_codel limit {LIMIT} flows 1024 quantum {FRAME} target 5ms interval 100ms noecn",
-        "fq_codel/paper,ecn=off",
+        "fq_codel/linux,ecn=off",
     ),
-    "codel": Queue(f"codel limit {LIMIT} target 5ms interval 100ms noecn", "codel/paper,ecn=off"),
+    "codel": Queue(f"codel limit {LIMIT} target 5ms interval 100ms noecn", "codel/linux,ecn=off"),
     "pie": Queue(
         f"pie limit {LIMIT} target 15ms tupdate 15ms alpha 2 beta 20 noecn", "pie/paper,ecn=off"
     ),

@@ -118,6 +118,11 @@ impl Control {
         self.count
     }
 
+    /// Counts `drops` that others made as signals: the next of its own comes sooner.
+    pub fn add(&mut self, drops: u32) {
+        self.count = self.count.saturating_add(drops);
+    }
+
     /// Whether the delay has been above target for an interval: signals fall due.
     pub fn is_dropping(&self) -> bool {
         self.dropping

@@ -1,5 +1,6 @@
 #![doc = include_str!("fq_codel.md")]
 use super::codel::{auto_frame, auto_mtu, auto_times, signal};
+use crate::choices;
 use crate::config::ConfigError;
 use crate::entry::{
     DEFAULT_PRESET, Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets,
@@ -13,6 +14,26 @@ use crate::policy::Signal;
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
 use crate::units::{Bytes, Span, Time};
+
+choices! {
+    /// Half of what: of a queue that makes room.
+    pub enum Half {
+        /// Of its packets.
+        Packets = "packets",
+        /// Of its bytes, as in Linux.
+        Bytes = "bytes",
+    }
+}
+
+choices! {
+    /// What raises CoDel's count of signals.
+    pub enum Counts {
+        /// Its own signals.
+        Signals = "signals",
+        /// Drops at the limit, too, as in Linux.
+        All = "all",
+    }
+}
 
 crate::params! {
     /// FQ-CoDel's parameters. Defaults are those of hoeiland2018.
@@ -33,6 +54,10 @@ crate::params! {
         mtu: Bytes = Bytes::new(1500), "maxpacket", 0 ..= 1_000_000_000;
         /// Most packets that are dropped at once from the fattest queue when the limit is passed.
         drop_batch: u32 = 64, "", 1 ..= 65536;
+        /// Half of what is dropped from it then.
+        half: Half = Half::Packets, "", 0 ..= 0;
+        /// What raises CoDel's count.
+        counts: Counts = Counts::Signals, "", 0 ..= 0;
         /// How the root in the times between signals is found.
         root: Root = Root::Exact, "", 0 ..= 0;
         /// Whether ECN-capable packets are marked instead of dropped.
@@ -50,6 +75,8 @@ pub struct FqCodel {
     ecn: Signal,
     quantum: i64,
     drop_batch: u32,
+    half: Half,
+    counts: Counts,
     places: Ways,
 }
 
@@ -99,18 +126,28 @@ impl FqCodel {
         self.held.places()
     }
 
-    /// Drops half the packets of the queue with the most bytes, no more than a batch, from its head
-    /// (§4.1). `arrival` is the queue of the packet for which this happens: if that queue is
-    /// emptied, the arrival itself went last.
+    /// Drops half of the queue with the most bytes, no more than a batch, from its head (§4.1).
+    /// `arrival` is the queue of the packet for which this happens: if that queue is emptied, the
+    /// arrival itself went last.
     #[cold]
     fn drop_from_fattest<S: Sink + ?Sized>(&mut self, now: Time, arrival: usize, out: &mut S) {
         // Where no packet has any length there is no fattest queue, but the arrival's own has a
         // packet.
         let queue = self.held.longest_or(arrival);
-        let half = (self.held.of(queue).packets / 2).clamp(1, self.drop_batch);
-        for _ in 0..half {
-            let Some((victim, why)) = self.held.evict(queue, arrival, false) else { return };
+        let Backlog { packets, bytes } = self.held.of(queue);
+        let (most, enough) = match self.half {
+            Half::Packets => ((packets / 2).clamp(1, self.drop_batch), bytes),
+            Half::Bytes => (self.drop_batch, bytes / 2),
+        };
+        let (mut dropped, mut freed) = (0, 0);
+        while dropped == 0 || dropped < most && freed < enough {
+            let Some((victim, why)) = self.held.evict(queue, arrival, false) else { break };
+            dropped += 1;
+            freed += u64::from(victim.len);
             out.dropped(now, &victim, why);
+        }
+        if self.counts == Counts::All {
+            self.turns.state_mut(queue).add(dropped);
         }
     }
 }
@@ -174,7 +211,13 @@ fn auto(link: &Link) -> FqCodelConfig {
 
 /// `linux`: the kernel's defaults. Its longest packet is a frame of Ethernet's.
 fn linux(_: &Link) -> FqCodelConfig {
-    FqCodelConfig { mtu: Bytes::new(1514), root: Root::Newton, ..FqCodelConfig::default() }
+    FqCodelConfig {
+        mtu: Bytes::new(1514),
+        half: Half::Bytes,
+        counts: Counts::All,
+        root: Root::Newton,
+        ..FqCodelConfig::default()
+    }
 }
 
 impl Entry for FqCodel {
@@ -188,9 +231,9 @@ impl Entry for FqCodel {
         tc: "fq_codel limit {limit:packets} flows {flows} quantum {quantum:bytes} target \
              {target:us} interval {interval:us} drop_batch {drop_batch}{ecn}",
         preset: DEFAULT_PRESET,
-        differs: "Linux has no sets of places, comes nearer to CoDel's root by Newton's steps (as \
-             `linux` does), and drops by bytes from the fattest queue where we drop half of its \
-             packets.",
+        differs: "Linux has no sets of places. It drops half of the bytes of the fattest queue where \
+             we drop half of its packets, counts those drops as CoDel's, and comes nearer to \
+             CoDel's root by Newton's steps. `linux` does all that, too.",
         whole: true,
     });
     const PRESETS: &'static [Preset<FqCodelConfig>] = &[
@@ -227,6 +270,8 @@ impl Entry for FqCodel {
             ecn: config.ecn,
             quantum: config.quantum.get() as i64,
             drop_batch: config.drop_batch,
+            half: config.half,
+            counts: config.counts,
             places: Ways::new(config.flows, config.ways, &mut dice),
         })
     }

@@ -18,6 +18,9 @@ pub struct NaiveFqCodel {
     pub limit: Limit,
     pub quantum: i64,
     pub batch: usize,
+    /// As Linux has it: half of the bytes, and its drops count as CoDel's.
+    pub half_of_bytes: bool,
+    pub counts_all: bool,
     pub queues: Vec<NaiveCodel>,
     pub credits: Vec<i64>,
     /// The lists of new and of old queues (§4); a queue in neither is inactive.
@@ -37,6 +40,8 @@ impl NaiveFqCodel {
             limit,
             quantum,
             batch,
+            half_of_bytes: false,
+            counts_all: false,
             queues: vec![codel.clone(); queues],
             credits: vec![0; queues],
             new: VecDeque::new(),
@@ -83,9 +88,24 @@ impl NaiveFqCodel {
                     fattest = q;
                 }
             }
+            let bytes = self.queues[fattest].bytes();
             let items = &mut self.queues[fattest].items;
-            let half = (items.len() / 2).clamp(1, self.batch);
+            let mut half = (items.len() / 2).clamp(1, self.batch);
+            if self.half_of_bytes {
+                // As few from the head as are half of the bytes; one at least.
+                half = 1;
+                while half < self.batch
+                    && half < items.len()
+                    && 2 * items.iter().take(half).map(|item| item.bytes).sum::<u64>()
+                        < bytes - bytes % 2
+                {
+                    half += 1;
+                }
+            }
             dropped.extend(items.drain(..half).map(|item| item.id));
+            if self.counts_all {
+                self.queues[fattest].count += half as u64;
+            }
         }
         dropped
     }

@@ -114,7 +114,10 @@ impl super::Twinned for Twinned {
             Size::Bytes(b) => Limit::Bytes(b),
         };
         let codel = super::codel::naive(&config);
-        let twin = NaiveFqCodel::new(flows as usize, quantum as i64, batch as usize, limit, &codel);
+        let mut twin =
+            NaiveFqCodel::new(flows as usize, quantum as i64, batch as usize, limit, &codel);
+        twin.half_of_bytes = set.is("half", "bytes");
+        twin.counts_all = set.is("counts", "all");
         Some(Twinned {
             queue,
             twin,
