@@ -15,7 +15,7 @@ from statistics import fmean, stdev
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "linux"))
-from cells import CELLS, FLOOD, QUEUES  # noqa: E402
+from cells import CELLS, QUEUES  # noqa: E402
 
 TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
 WITHIN = {"open": 0.03, "closed": 0.10}
@@ -45,9 +45,15 @@ def ours(tidegate, cell, queue):
     sets = [
         f"network.rate={cell.rate} bit/s",
         f"network.delay={cell.delay_ms} ms",
-        f"group.flood.rate={cell.rate * FLOOD} bit/s",
+        f"group.flood.rate={cell.rate * cell.times / cell.floods:.0f} bit/s",
+        f"group.flood.count={cell.floods}",
+        f"group.flood.packet={cell.flood_frame} B",
     ]
-    sets += [f"group.tcp.count={cell.connections}"] if cell.loop == "closed" else []
+    if cell.loop == "closed":
+        sets += [
+            f"group.tcp.count={cell.connections}",
+            f'group.tcp.start="uniform(0 s, {cell.spread_ms} ms)"',
+        ]
     words = [str(tidegate), "run", str(twin), "--queue", queue.ours, "--seeds", "10", "--json"]
     done = subprocess.run(
         words + [w for s in sets for w in ("--set", s)], capture_output=True, text=True
@@ -83,6 +89,10 @@ def verdict(cell, name, theirs, us):
         if why and cell.loop == "closed"
         else f"NO: {', '.join(far)}"
     )
+
+
+def floods_of(cell):
+    return "a flood" if cell.floods == 1 else f"{cell.floods} floods of {cell.flood_frame}-byte frames, together"
 
 
 def table(rows, cell, tidegate):
@@ -139,11 +149,11 @@ def main():
     ]
     words = {
         "open": "Open loop: three datagram senders at a fifth of the line each, and a flood of three times the line",
-        "closed": "Closed loop: {n} connections of cubic, and a flood of three times the line",
+        "closed": "Closed loop: {n} connections of cubic, and {floods} of {times} times the line",
     }
     lines = []
     for cell in CELLS.values():
-        lines += ["", f"## {words[cell.loop].format(n=cell.connections)}", ""]
+        lines += ["", f"## {words[cell.loop].format(n=cell.connections, floods=floods_of(cell), times=cell.times)}", ""]
         lines += [
             f"{cell.rate // 10**6} Mbit/s, {cell.delay_ms} ms each way.",
             "",

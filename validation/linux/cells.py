@@ -73,8 +73,11 @@ class Cell:
     delay_ms: int = 20  # each way
     connections: int = 4
     control: str = "cubic"
-    flood: bool = True
+    floods: int = 1
+    times: float = FLOOD  # what floods send together, of the line
+    flood_frame: int = FRAME
     flood_begins: float = 1
+    spread_ms: int = 10  # within which connections begin
     warmup: float = 5
     duration: float = 25
     every_ms: int = 0  # how often connections say their state, for looking closer
@@ -82,7 +85,8 @@ class Cell:
 
     @property
     def name(self):
-        return f"{self.loop}-{self.rate // 10**6}m"
+        crowd = f"-{self.floods}x{self.flood_frame}" if self.floods > 1 else ""
+        return f"{self.loop}-{self.rate // 10**6}m{crowd}"
 
 
 CELLS = {
@@ -91,5 +95,19 @@ CELLS = {
         Cell("open", delay_ms=10),
         Cell("closed"),
         Cell("closed", rate=100_000_000, delay_ms=10, connections=8, queues=("sfb",)),
+        # Floods whose frames are shorter than a quantum, beside many users.
+        *(
+            Cell(
+                "closed",
+                rate=50_000_000,
+                connections=30,
+                floods=40,
+                times=4,
+                flood_frame=frame,
+                spread_ms=500,
+                queues=("cake", "fq_codel"),
+            )
+            for frame in (1500, 1400)
+        ),
     )
 }

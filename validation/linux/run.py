@@ -16,7 +16,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from cells import CELLS, FLOOD, FRAME, QUEUES, USERS
+from cells import CELLS, FRAME, QUEUES, USERS
 
 HERE = Path(__file__).parent
 OUT = HERE.parent.parent / "out" / "linux"
@@ -40,21 +40,20 @@ def senders(cell, run):
     """The words of every sender, and the source ports in use."""
     at = lambda seconds: BEGIN + round(seconds * 1e9)
     stretch = f"{at(cell.warmup)} {at(cell.duration)}"
-    udp = lambda port, begin, rate: (
-        f"flood 10.0.3.2 {port} {at(begin)} {stretch} {rate} {FRAME} .5 {run * 1000 + port} 0"
+    udp = lambda port, begin, rate, frame: (
+        f"flood 10.0.3.2 {port} {at(begin)} {stretch} {rate} {frame} .5 {run * 1000 + port} 0"
     )
-    words = (
-        [udp(FLOOD_PORT, cell.flood_begins if cell.loop == "closed" else 0, cell.rate * FLOOD)]
-        if cell.flood
-        else []
-    )
+    begins = cell.flood_begins if cell.loop == "closed" else 0
+    each = cell.rate * cell.times / cell.floods if cell.floods else 0
+    floods = range(FLOOD_PORT, FLOOD_PORT + cell.floods)
+    words = [udp(port, begins, each, cell.flood_frame) for port in floods]
     if cell.loop == "open":
-        words += [udp(USER_PORT + n, 0, cell.rate * USERS) for n in range(3)]
-        return words, [FLOOD_PORT, *range(USER_PORT, USER_PORT + 3)]
+        words += [udp(USER_PORT + n, 0, cell.rate * USERS, FRAME) for n in range(3)]
+        return words, [*floods, *range(USER_PORT, USER_PORT + 3)]
     words.append(
-        f"connect 10.0.3.2 {TCP_PORT} {cell.connections} {at(0)} 10000000 {at(cell.duration)} {cell.control} {run} {cell.every_ms * 1_000_000}"
+        f"connect 10.0.3.2 {TCP_PORT} {cell.connections} {at(0)} {cell.spread_ms * 1_000_000} {at(cell.duration)} {cell.control} {run} {cell.every_ms * 1_000_000}"
     )
-    return words, [FLOOD_PORT, *range(TCP_PORT, TCP_PORT + cell.connections)]
+    return words, [*floods, *range(TCP_PORT, TCP_PORT + cell.connections)]
 
 
 def script(cell, queue, run):
@@ -154,13 +153,16 @@ def rows(cell, name, run, text):
     told = [line.split() for line in text.splitlines() if line.startswith("@")]
     seconds = cell.duration - cell.warmup
     sent = {port: int(count) for word, port, count, *_ in (t for t in told if t[0] == "@sent")}
-    names = {str(FLOOD_PORT): "flood", **{str(USER_PORT + n): f"user{n + 1}" for n in range(3)}}
+    floods = {str(FLOOD_PORT + n): f"flood{n + 1}" for n in range(cell.floods)}
+    floods = {str(FLOOD_PORT): "flood"} if cell.floods == 1 else floods
+    names = {**floods, **{str(USER_PORT + n): f"user{n + 1}" for n in range(3)}}
     names |= {str(TCP_PORT + n): f"tcp{n + 1}" for n in range(cell.connections)}
     found = []
     got = {t[2]: t[3:] for t in told if t[0] == "@flow"}
     for port in [p for p in names if p in got or p in sent]:
         _, size, mean, median = got.get(port, (0, 0, 0, 0))
-        offered = sent[port] * FRAME * 8 / seconds if port in sent else None
+        frame = cell.flood_frame if port in floods else FRAME
+        offered = sent[port] * frame * 8 / seconds if port in sent else None
         delays = (
             [float(ms) - cell.delay_ms for ms in (mean, median)]
             if port in sent and int(size)

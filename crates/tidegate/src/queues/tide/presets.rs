@@ -99,7 +99,7 @@ fn from_the_line(link: &Link) -> TideConfig {
 impl Entry for Tide {
     type Config = TideConfig;
     const INFO: Info = Info {
-        title: "a fair queue kept as arithmetic, in front of a short FIFO and an express line; our own",
+        title: "a fair queue kept as arithmetic, before a short FIFO and an express line; our own",
         paper: "tidegate",
         manual: include_str!("../tide.md"),
     };
