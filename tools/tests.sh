@@ -5,10 +5,14 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cargo test --workspace --locked --no-run
+# What the latter build, so that nothing that a test runs is built anew meanwhile.
+cargo build --locked --quiet -p tidegate-cli
+mkdir -p target
 log=target/beside.log
-{ tools/package.sh && crates/tidegate-python/tests/run.sh; } >"$log" 2>&1 &
+# A process group of its own, so that all of it can be ended.
+setsid bash -c 'tools/package.sh && crates/tidegate-python/tests/run.sh' >"$log" 2>&1 &
 beside=$!
-trap 'kill "$beside" 2>/dev/null || true' EXIT
+trap 'kill -- "-$beside" 2>/dev/null || true' EXIT
 rust=0
 cargo test --workspace --locked || rust=$?
 others=0

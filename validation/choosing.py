@@ -289,7 +289,7 @@ def today(protection, rfc):
         "",
         "Four users of CUBIC share 20 Mbit/s with a flood of three times the line, in a kernel of its own",
         "([set-up](../../validation/kernel-queues.md)). Shares are of what is fair. `pfifo` is drop-tail; `cake` has no shaper",
-        "and no tins there. [Our queues beside them](../../validation/linux.md) agree within 10 %, but for FQ-CoDel's flood where",
+        "and no tins there. [Our queues beside them](../../validation/linux.md) agree within 10 %, except for FQ-CoDel's flood where",
         "connections get into step (ours has 4.4 Mbit/s, Linux's 5.0).",
         "",
         *linux(),

@@ -155,7 +155,8 @@ def main():
     for cell in CELLS.values():
         lines += ["", f"## {words[cell.loop].format(n=cell.connections, floods=floods_of(cell), times=cell.times)}", ""]
         lines += [
-            f"{cell.rate // 10**6} Mbit/s, {cell.delay_ms} ms each way.",
+            f"{cell.rate // 10**6} Mbit/s, {cell.delay_ms} ms each way."
+            + (f" Connections begin within {cell.spread_ms} ms." if cell.loop == "closed" else ""),
             "",
             *table(rows, cell, given.tidegate),
         ]

@@ -88,9 +88,11 @@ def judged(cells):
         worst.append(min(w for w, _ in both))
         sure.append(min(s for _, s in both))
         share.append(sum(float(row["throughput_bps"]) for row in users) / sum(float(row["fair_share_bps"]) for row in users))
-        loss += [float(row["loss_ratio"]) for row in users]
+        # The two groups meet the same queue: one value for both.
+        loss.append(statistics.fmean(float(row["loss_ratio"]) for row in users))
         # Where nothing of them came through in a replication there is no wait to speak of.
-        wait += [float(row["delay_ms_mean"]) for row in users if row["delay_ms_mean"]]
+        waits = [float(row["delay_ms_mean"]) for row in users if row["delay_ms_mean"]]
+        wait += [statistics.fmean(waits)] if waits else []
         calls += [float(groups["calls"]["delay_ms_p99"])] if groups["calls"]["delay_ms_p99"] else []
         heard.append(1 - float(groups["calls"]["loss_ratio"]))
     passed, starved = sum(s >= WORST for s in sure), sum(w < 0.1 for w in worst)

@@ -86,6 +86,7 @@ class Cell:
     @property
     def name(self):
         crowd = f"-{self.floods}x{self.flood_frame}" if self.floods > 1 else ""
+        crowd += f"-{self.spread_ms}ms" if self.floods == 1 and self.spread_ms != 10 else ""
         return f"{self.loop}-{self.rate // 10**6}m{crowd}"
 
 
@@ -94,8 +95,10 @@ CELLS = {
     for cell in (
         Cell("open", delay_ms=10),
         Cell("closed"),
+        # Begun so far apart that connections need not get into step.
+        Cell("closed", spread_ms=500, queues=("fq_codel",)),
         Cell("closed", rate=100_000_000, delay_ms=10, connections=8, queues=("sfb",)),
-        # Floods whose frames are shorter than a quantum, beside many users.
+        # Floods whose frames are as long as a quantum, and shorter, beside many users.
         *(
             Cell(
                 "closed",
@@ -107,7 +110,7 @@ CELLS = {
                 spread_ms=500,
                 queues=("cake", "fq_codel"),
             )
-            for frame in (1500, 1400)
+            for frame in (FRAME, 1500, 1400)
         ),
     )
 }

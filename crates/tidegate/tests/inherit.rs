@@ -9,7 +9,7 @@ use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::{Backlog, Gauge, Link, NullSink, Packet, Qdisc, Rng, Sink, Time};
 
 /// Queues that keep what waits in several lines.
-const OF_SEVERAL_LINES: [&str; 11] =
+const WHOSE_LINES_HANG_ON_PARAMETERS: [&str; 11] =
     ["fq_codel", "cake", "fq_pie", "hhf", "afq", "wfq", "ewfq", "drr", "sfq", "sfq_red", "dualpi2"];
 
 /// A queue that is exchanged for a new one of its kind after every so many packets offered.
@@ -59,10 +59,10 @@ impl Qdisc for Exchanged {
 
 /// The checker asserts that every packet has one fate, that flows stay in order, and what waits.
 #[test]
-fn a_queue_of_one_line_hands_all_of_it_over() {
+fn what_waits_is_handed_over() {
     for link in links() {
         for (row, preset, config) in every_preset(&link) {
-            if OF_SEVERAL_LINES.contains(&row.name) {
+            if WHOSE_LINES_HANG_ON_PARAMETERS.contains(&row.name) {
                 continue;
             }
             let queue = config.build(link, Rng::from_seed(1)).unwrap();
@@ -91,7 +91,8 @@ fn a_queue_of_several_lines_or_of_another_kind_is_left_as_it_was() {
         for (other, _, new) in &configs {
             let mut old = filled(config);
             let mut fresh = new.build(link, Rng::from_seed(2)).unwrap();
-            let takes = one.name == other.name && !OF_SEVERAL_LINES.contains(&one.name);
+            let takes =
+                one.name == other.name && !WHOSE_LINES_HANG_ON_PARAMETERS.contains(&one.name);
             assert_eq!(fresh.inherit(&mut old), takes, "{}/{preset} by {}", one.name, other.name);
             let (left, taken) = (old.backlog().packets, fresh.backlog().packets);
             assert_eq!((left, taken), if takes { (0, 3) } else { (3, 0) }, "{}/{preset}", one.name);
@@ -104,7 +105,7 @@ fn a_queue_of_several_lines_or_of_another_kind_is_left_as_it_was() {
 fn a_smaller_limit_loses_nothing_that_waits() {
     let link = reference_link();
     for (row, preset, config) in every_preset(&link) {
-        if OF_SEVERAL_LINES.contains(&row.name) || row.name == "purge" {
+        if WHOSE_LINES_HANG_ON_PARAMETERS.contains(&row.name) || row.name == "purge" {
             continue; // purge evicts whoever has most to let others in
         }
         let small = Link { limit: tidegate::Size::Packets(5), ..link };

@@ -27,7 +27,8 @@ fn what_is_stated_is_kept() {
         };
         let tables = row.params.iter().filter(|param| TABLES.contains(&param.name));
         let sizes = tables.flat_map(|param| ["3", "5000"].map(|size| (param.name, size)));
-        for (table, size) in [("preset", preset)].into_iter().chain(sizes) {
+        let modes = MODES.iter().filter(|mode| mode.0 == row.name).map(|mode| (mode.1, mode.2));
+        for (table, size) in [("preset", preset)].into_iter().chain(sizes).chain(modes) {
             let mut config = config.clone();
             if table != "preset" && config.set(table, size).is_err() {
                 continue;
@@ -44,8 +45,19 @@ fn what_is_stated_is_kept() {
     }
 }
 
+/// Choices that need tables of their own: queue, parameter and value.
+const MODES: [(&str, &str, &str); 5] = [
+    ("tide", "weights", "1:2"),
+    ("tide", "isolation", "dual-srchost"),
+    ("tide", "isolation", "triple-isolate"),
+    ("tide", "isolation", "dsthost"),
+    ("tide", "express", "off"),
+];
+
 /// Parameters that say how large a table is.
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 17] = [
+    "rows",
+    "cells",
     "counters",
     "hh_limit",
     "candidates",

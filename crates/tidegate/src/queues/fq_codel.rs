@@ -54,9 +54,9 @@ crate::params! {
         mtu: Bytes = Bytes::new(1500), "maxpacket", 0 ..= 1_000_000_000;
         /// Most packets that are dropped at once from the fattest queue when the limit is passed.
         drop_batch: u32 = 64, "", 1 ..= 65536;
-        /// Half of what is dropped from it then.
+        /// Whether half of its packets or half of its bytes is dropped then.
         half: Half = Half::Packets, "", 0 ..= 0;
-        /// What raises CoDel's count.
+        /// Whether CoDel counts its own signals only, or drops at the limit, too.
         counts: Counts = Counts::Signals, "", 0 ..= 0;
         /// How the root in the times between signals is found.
         root: Root = Root::Exact, "", 0 ..= 0;
@@ -136,7 +136,7 @@ impl FqCodel {
         let queue = self.held.longest_or(arrival);
         let Backlog { packets, bytes } = self.held.of(queue);
         let (most, enough) = match self.half {
-            Half::Packets => ((packets / 2).clamp(1, self.drop_batch), bytes),
+            Half::Packets => ((packets / 2).clamp(1, self.drop_batch), u64::MAX),
             Half::Bytes => (self.drop_batch, bytes / 2),
         };
         let (mut dropped, mut freed) = (0, 0);
@@ -231,8 +231,8 @@ impl Entry for FqCodel {
         tc: "fq_codel limit {limit:packets} flows {flows} quantum {quantum:bytes} target \
              {target:us} interval {interval:us} drop_batch {drop_batch}{ecn}",
         preset: DEFAULT_PRESET,
-        differs: "Linux has no sets of places. It drops half of the bytes of the fattest queue where \
-             we drop half of its packets, counts those drops as CoDel's, and comes nearer to \
+        differs: "Linux has no sets of places. It drops half of the bytes of the fattest queue, \
+             we half of its packets. It counts those drops as CoDel's, and comes nearer to \
              CoDel's root by Newton's steps. `linux` does all that, too.",
         whole: true,
     });

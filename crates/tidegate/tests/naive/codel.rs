@@ -66,8 +66,11 @@ impl NaiveCodel {
     /// square has 32 bits after the point, the rest 30 and the product 16; each is rounded down.
     fn newton_step(&mut self) {
         let Some(r) = self.newton else { return };
-        let rest = (3 << 32) - (self.count * r * r) as i128;
-        self.newton = Some(((rest.max(0) as u128 / 4) * r as u128 >> 31) as u64);
+        // Below 0 it is taken modulo 2^64, as the kernel's numbers are; so is the product, whose
+        // point they keep 16 bits further to the left, and its 16 bits after the point.
+        let rest = (3 * 2_i128.pow(32) - (self.count * r * r) as i128).rem_euclid(2_i128.pow(64));
+        let product = (rest / 4) * (r as i128 * 65_536) % 2_i128.pow(64);
+        self.newton = Some((product / 2_i128.pow(47) % 65_536) as u64);
     }
 
     pub fn bytes(&self) -> u64 {
@@ -143,7 +146,8 @@ impl NaiveCodel {
             }
             self.dropping = true;
             // Back so soon: begin with the rate that last held the queue, as far as it had risen.
-            let risen = self.count - self.last_count;
+            let never = self.last_count == 0;
+            let risen = if never { 0 } else { self.count - self.last_count };
             let soon = now < self.drop_next + 16 * self.interval;
             self.count = if risen > 1 && soon { risen } else { 1 };
             if self.count > 1 {

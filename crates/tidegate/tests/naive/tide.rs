@@ -214,6 +214,7 @@ impl NaiveTide {
         for (host, cells) in now {
             let seen =
                 if cells == 0 { 0 } else { cells * self.flows_of(taken) / (taken * (1 << 12)) };
+            let seen = seen.min(65_535);
             let was = self.hosts.get(&host).copied().unwrap_or(16);
             let falls = ((was - seen) * part + 65_535) / 65_536;
             self.hosts.insert(host, if seen > was { seen } else { (was - falls).max(16) });
@@ -305,7 +306,8 @@ impl NaiveTide {
         let v = found.iter().map(|cell| (cell.bid - round).max(0)).min().unwrap();
         let by_rate = self.fair * self.given.horizon / (1 << 40);
         let packets = (self.given.allowance * self.given.packet * f / 65_536).min(1 << 30);
-        let may = (by_rate + packets).min(1 << 30).min((room * f / 65_536).min(1 << 30));
+        let may =
+            (by_rate + packets).min(1 << 30).min((room.min(1 << 30) * f / 65_536).min(1 << 30));
         if v > 0 && v + len > may {
             if q < aim / 10 {
                 self.join_main(places, waits);

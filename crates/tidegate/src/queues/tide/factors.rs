@@ -64,7 +64,8 @@ impl Side {
             places(self.key, *host).into_iter().for_each(|place| self.places[place].seen += 1);
         }
         for place in &mut self.places {
-            let seen = (u64::from(place.seen) * flows / (cells.max(1) << 12)) as u16;
+            let seen = u64::from(place.seen) * flows / (cells.max(1) << 12);
+            let seen = seen.min(u16::MAX.into()) as u16;
             let falls = (u64::from(place.flows.saturating_sub(seen)) * forgets).div_ceil(ONE);
             place.flows = seen.max(place.flows - falls as u16).max(ONE_FLOW);
             place.seen = 0;

@@ -132,6 +132,7 @@ impl Lines {
         core::mem::swap(&mut self.main, &mut old.main);
         core::mem::swap(&mut self.express, &mut old.express);
         core::mem::swap(&mut self.backlog, &mut old.backlog);
+        self.lead = old.lead;
         self.entered = self.left.wrapping_add(self.main.len() as u32);
         self.last.fill(self.entered);
     }
