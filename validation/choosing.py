@@ -278,7 +278,7 @@ def today(protection, rfc):
         "**In short.** If Linux forwards your traffic and its `cake` or `fq_codel` does what you need, use `tc`. It is in the",
         "kernel already. Tidegate has four things that `tc` has not.",
         "",
-        "- Queues of 19 to 130 kB that still protect users: `tide`, `care`, `purge` and `sfb`. You can compare them, or build them into hardware.",
+        "- Queues of 20 to 130 kB that still protect users: `tide`, `care`, `purge` and `sfb`. You can compare them, or build them into hardware.",
         "- [An adviser](../operate/advise.md). From a capture it says whether a queue will help, with the `tc` line if there is one.",
         "- [Offenders by name](../operate/offenders.md), and a gate that fails open.",
         "- Every queue in a simulator, so that you can try before you deploy.",

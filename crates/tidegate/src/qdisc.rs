@@ -33,7 +33,8 @@ pub trait Qdisc {
     /// Takes over what waits in `old`, a queue of the same kind with other parameters, in its order
     /// and without judging it again; whether it did. The state begins anew, and what waits may
     /// be above the hard limit until it has left. A queue whose lines hang on its parameters
-    /// does not: `old` is then as it was, and is to be asked until it is empty. This queue has been offered nothing yet.
+    /// does not: `old` is then as it was, and is to be asked until it is empty. This queue has
+    /// been offered nothing yet.
     fn inherit(&mut self, old: &mut Self) -> bool {
         let _ = old;
         false

@@ -8,8 +8,8 @@ use support::{every_preset, links, reference_link};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::{Backlog, Gauge, Link, NullSink, Packet, Qdisc, Rng, Sink, Time};
 
-/// Queues that keep what waits in several lines.
-const WHOSE_LINES_HANG_ON_PARAMETERS: [&str; 11] =
+/// Queues whose lines hang on their parameters.
+const KEEPS_ITS_LINES: [&str; 11] =
     ["fq_codel", "cake", "fq_pie", "hhf", "afq", "wfq", "ewfq", "drr", "sfq", "sfq_red", "dualpi2"];
 
 /// A queue that is exchanged for a new one of its kind after every so many packets offered.
@@ -62,7 +62,7 @@ impl Qdisc for Exchanged {
 fn what_waits_is_handed_over() {
     for link in links() {
         for (row, preset, config) in every_preset(&link) {
-            if WHOSE_LINES_HANG_ON_PARAMETERS.contains(&row.name) {
+            if KEEPS_ITS_LINES.contains(&row.name) {
                 continue;
             }
             let queue = config.build(link, Rng::from_seed(1)).unwrap();
@@ -91,8 +91,7 @@ fn a_queue_of_several_lines_or_of_another_kind_is_left_as_it_was() {
         for (other, _, new) in &configs {
             let mut old = filled(config);
             let mut fresh = new.build(link, Rng::from_seed(2)).unwrap();
-            let takes =
-                one.name == other.name && !WHOSE_LINES_HANG_ON_PARAMETERS.contains(&one.name);
+            let takes = one.name == other.name && !KEEPS_ITS_LINES.contains(&one.name);
             assert_eq!(fresh.inherit(&mut old), takes, "{}/{preset} by {}", one.name, other.name);
             let (left, taken) = (old.backlog().packets, fresh.backlog().packets);
             assert_eq!((left, taken), if takes { (0, 3) } else { (3, 0) }, "{}/{preset}", one.name);
@@ -105,7 +104,7 @@ fn a_queue_of_several_lines_or_of_another_kind_is_left_as_it_was() {
 fn a_smaller_limit_loses_nothing_that_waits() {
     let link = reference_link();
     for (row, preset, config) in every_preset(&link) {
-        if WHOSE_LINES_HANG_ON_PARAMETERS.contains(&row.name) || row.name == "purge" {
+        if KEEPS_ITS_LINES.contains(&row.name) || row.name == "purge" {
             continue; // purge evicts whoever has most to let others in
         }
         let small = Link { limit: tidegate::Size::Packets(5), ..link };

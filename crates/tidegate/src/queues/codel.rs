@@ -180,8 +180,8 @@ impl Entry for Codel {
     const LINUX: Option<Linux> = Some(Linux {
         tc: "codel limit {limit:packets} target {target:us} interval {interval:us}{ecn}",
         preset: DEFAULT_PRESET,
-        differs: "Linux comes nearer to the root by one Newton step per drop, as `linux` does. Here \
-             it is exact.",
+        differs: "Linux comes nearer to the root by one Newton step per drop, as `linux` does. \
+             Here it is exact.",
         whole: true,
     });
     const PRESETS: &'static [Preset<CodelConfig>] = &[
