@@ -72,7 +72,7 @@ impl InverseRoot {
 
     /// `interval` times this.
     fn of(self, interval: Span) -> Span {
-        Span::from_nanos((u128::from(interval.as_nanos()) * u128::from(self.0) >> 16) as u64)
+        Span::from_nanos(((u128::from(interval.as_nanos()) * u128::from(self.0)) >> 16) as u64)
     }
 }
 

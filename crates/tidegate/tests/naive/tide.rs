@@ -278,8 +278,23 @@ impl NaiveTide {
         climbs || marks && v > 0 && v + len > may - may / 8
     }
 
+    /// What goes in charged: which line it joins, and what its cells say from then on.
+    fn charge(&mut self, arrival: &Arrival, f: i128, v: i128, len: i128, waits: Waits) {
+        let Arrival { places, hosts, .. } = *arrival;
+        if self.given.express && v == 0 && self.none_in_main(places) {
+            self.express.push_back(waits);
+        } else {
+            self.join_main(places, waits);
+        }
+        let round = self.whole_round();
+        for (place, row) in places.iter().zip(&mut self.cells) {
+            let cell = row.entry(*place).or_insert(Cell { bid: round, ..Cell::default() });
+            *cell = Cell { bid: cell.bid.max(round + v + len), factor: f, hosts, ..*cell };
+        }
+    }
+
     pub fn enqueue(&mut self, now: u64, arrival: Arrival) -> Fate {
-        let Arrival { id, len, places, marks, hosts, .. } = arrival;
+        let Arrival { id, len, places, marks, .. } = arrival;
         self.live_until(now as i128);
         let q = self.bytes();
         let room = match self.given.limit {
@@ -320,16 +335,7 @@ impl NaiveTide {
             fate = Fate::Signal;
         }
         if fate == Fate::Waits || marks {
-            if self.given.express && v == 0 && self.none_in_main(places) {
-                self.express.push_back(waits);
-            } else {
-                self.join_main(places, waits);
-            }
-            for (place, row) in places.iter().zip(&mut self.cells) {
-                let fresh = Cell { bid: round, ..Cell::default() };
-                let cell = row.entry(*place).or_insert(fresh);
-                *cell = Cell { bid: cell.bid.max(round + v + len), factor: f, hosts, ..*cell };
-            }
+            self.charge(&arrival, f, v, len, waits);
         }
         fate
     }
