@@ -19,6 +19,11 @@ impl<T> Ring<T> {
         Ring { items: VecDeque::with_capacity(items) }
     }
 
+    /// From now on `items` have room.
+    pub fn make_room(&mut self, items: usize) {
+        self.items.reserve(items.saturating_sub(self.items.len()));
+    }
+
     /// Joins the tail.
     #[inline]
     pub fn push(&mut self, item: T) {

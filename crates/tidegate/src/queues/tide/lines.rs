@@ -27,6 +27,9 @@ pub(super) struct Lines {
     main: Ring<Packet>,
     express: Ring<Packet>,
     backlog: Backlog,
+    /// So many packets have room in either line. Both grow at once, or the express line would still
+    /// do so long after what waits has been at its most.
+    room: usize,
     /// How many packets ever entered and left the main line, modulo 2^32.
     entered: u32,
     left: u32,
@@ -46,6 +49,7 @@ impl Lines {
             main: Ring::new(),
             express: Ring::new(),
             backlog: Backlog::default(),
+            room: 0,
             entered: 0,
             left: 0,
             lead: 0,
@@ -77,6 +81,9 @@ impl Lines {
     #[inline]
     pub(super) fn join(&mut self, pkt: Packet, places: &FlowBins, sparse: bool) {
         self.backlog.add(pkt.len);
+        if self.backlog.packets as usize > self.room {
+            self.grow();
+        }
         if self.last.is_empty() {
             return self.main.push(pkt);
         }
@@ -89,6 +96,13 @@ impl Lines {
             self.last[places.on(row).index()] = self.entered;
         }
         self.main.push(pkt);
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.room = (self.backlog.packets as usize).next_power_of_two();
+        self.main.make_room(self.room);
+        self.express.make_room(self.room);
     }
 
     /// The packet to send: of the express line if that came first, or while it is not `most` bytes
@@ -132,6 +146,7 @@ impl Lines {
         core::mem::swap(&mut self.main, &mut old.main);
         core::mem::swap(&mut self.express, &mut old.express);
         core::mem::swap(&mut self.backlog, &mut old.backlog);
+        core::mem::swap(&mut self.room, &mut old.room);
         self.lead = old.lead;
         self.entered = self.left.wrapping_add(self.main.len() as u32);
         self.last.fill(self.entered);
