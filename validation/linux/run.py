@@ -153,8 +153,8 @@ def rows(cell, name, run, text):
     told = [line.split() for line in text.splitlines() if line.startswith("@")]
     seconds = cell.duration - cell.warmup
     sent = {port: int(count) for word, port, count, *_ in (t for t in told if t[0] == "@sent")}
-    floods = {str(FLOOD_PORT + n): f"flood{n + 1}" for n in range(cell.floods)}
-    floods = {str(FLOOD_PORT): "flood"} if cell.floods == 1 else floods
+    number = lambda n: n + 1 if cell.floods > 1 else ""
+    floods = {str(FLOOD_PORT + n): f"flood{number(n)}" for n in range(cell.floods)}
     names = {**floods, **{str(USER_PORT + n): f"user{n + 1}" for n in range(3)}}
     names |= {str(TCP_PORT + n): f"tcp{n + 1}" for n in range(cell.connections)}
     found = []

@@ -246,6 +246,7 @@ mod tests {
         assert_eq!(tenth.as_nanos(), 470_477_011);
         assert_eq!(law.next(Time::ZERO, 0), law.next(Time::ZERO, 1), "no division by zero");
     }
+
     /// By hand, x (3 − n x²) / 2 from x = 1: n = 2 gives 1/2, 3 then 9/16, 4 then .4878, 5 then
     /// .4416; roots are .707, .577, .5, .447. The bits keep it to 2^-13.
     #[test]

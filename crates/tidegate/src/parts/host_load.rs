@@ -86,6 +86,23 @@ pub enum Divide {
     ByBusier,
 }
 
+impl Divide {
+    /// Whether flows are counted by their sources, and by their destinations.
+    pub const fn sides(self) -> [bool; 2] {
+        match self {
+            Divide::Never => [false, false],
+            Divide::BySource => [true, false],
+            Divide::ByDestination => [false, true],
+            Divide::ByBusier => [true, true],
+        }
+    }
+
+    /// How many of them.
+    pub fn count(self) -> u64 {
+        self.sides().into_iter().map(u64::from).sum()
+    }
+}
+
 /// The number of places in a set.
 const WAYS: u32 = 8;
 
@@ -133,22 +150,14 @@ impl Table {
 impl HostLoads {
     /// No loads yet, for up to `places` (65,536 at most) hosts on a side where they are looked at.
     pub fn new(divide: Divide, places: u32, dice: &mut Rng) -> HostLoads {
-        let mut table = |on: bool| on.then(|| Table::new(places, dice));
-        HostLoads {
-            sources: table(matches!(divide, Divide::BySource | Divide::ByBusier)),
-            destinations: table(matches!(divide, Divide::ByDestination | Divide::ByBusier)),
-        }
+        let [sources, destinations] = divide.sides().map(|on| on.then(|| Table::new(places, dice)));
+        HostLoads { sources, destinations }
     }
 
     /// What the loads of `places` hosts on each side take, in bytes.
     pub fn bytes(divide: Divide, places: u32) -> u64 {
-        let sides = match divide {
-            Divide::Never => 0,
-            Divide::BySource | Divide::ByDestination => 1,
-            Divide::ByBusier => 2,
-        };
         let place = core::mem::size_of::<Place>() as u64;
-        sides * (Ways::bytes(places, WAYS) + u64::from(places) * place)
+        divide.count() * (Ways::bytes(places, WAYS) + u64::from(places) * place)
     }
 
     /// A flow between `hosts` begins.

@@ -22,7 +22,7 @@ pub(super) struct Factors {
     /// By class, in 2^-16; the last holds for all further classes. None: all are 1.
     classes: Vec<u32>,
     /// Of the last packet charged to each cell of the first row; empty if all are 1.
-    left: Vec<u32>,
+    last: Vec<u32>,
     sides: [Option<Side>; 2],
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Factors {
 struct Side {
     key: u64,
     /// The host of the last packet charged to each cell of the first row.
-    left: Vec<u16>,
+    last: Vec<u16>,
     /// Two rows of places.
     places: Vec<Place>,
 }
@@ -47,7 +47,7 @@ struct Place {
 impl Side {
     fn new(cells: usize, dice: &mut Rng) -> Side {
         let empty = Place { flows: ONE_FLOW, seen: 0 };
-        Side { key: dice.bits(), left: vec![0; cells], places: vec![empty; 2 * HOST_PLACES] }
+        Side { key: dice.bits(), last: vec![0; cells], places: vec![empty; 2 * HOST_PLACES] }
     }
 
     /// How many flows the host has, in 2^-4.
@@ -60,7 +60,7 @@ impl Side {
     /// Counts anew by the cells of the first row that are `ahead`: so many `cells`, which stand for
     /// `flows`, in 2^-16.
     fn count(&mut self, ahead: impl Iterator<Item = bool>, cells: u64, flows: u64, forgets: u64) {
-        for (host, _) in self.left.iter().zip(ahead).filter(|(_, ahead)| *ahead) {
+        for (host, _) in self.last.iter().zip(ahead).filter(|(_, ahead)| *ahead) {
             places(self.key, *host).into_iter().for_each(|place| self.places[place].seen += 1);
         }
         for place in &mut self.places {
@@ -92,43 +92,30 @@ impl Factors {
         let given = weights.given();
         let least = given.iter().copied().fold(f64::INFINITY, f64::min);
         let factor = |weight: &f64| ((ONE as f64 * least / weight) as u32).max(1);
-        let divide = isolation.divide();
-        let mut side = |on: bool| on.then(|| Side::new(cells, dice));
-        let sides = [
-            side(matches!(divide, Divide::BySource | Divide::ByBusier)),
-            side(matches!(divide, Divide::ByDestination | Divide::ByBusier)),
-        ];
-        let plain = given.iter().all(|&weight| weight == least) && divide == Divide::Never;
-        Factors {
-            isolation,
-            classes: if plain { Vec::new() } else { given.iter().map(factor).collect() },
-            left: if plain { Vec::new() } else { vec![ONE as u32; cells] },
-            sides,
-        }
+        let sides = isolation.divide().sides().map(|on| on.then(|| Side::new(cells, dice)));
+        let (classes, last) = if all_are_one(weights, isolation) {
+            (Vec::new(), Vec::new())
+        } else {
+            (given.iter().map(factor).collect(), vec![ONE as u32; cells])
+        };
+        Factors { isolation, classes, last, sides }
     }
 
     /// What this takes besides itself, in bytes.
     pub(super) fn bytes(weights: &ByClass<f64>, isolation: Isolation, cells: u64) -> u64 {
-        let given = weights.given();
-        let (classes, sides) = (
-            given.len() as u64,
-            match isolation.divide() {
-                Divide::Never => 0,
-                Divide::BySource | Divide::ByDestination => 1,
-                Divide::ByBusier => 2,
-            },
-        );
-        if sides == 0 && given.iter().all(|weight| *weight == given[0]) {
+        if all_are_one(weights, isolation) {
             return 0;
         }
+        let classes = weights.given().len() as u64;
         let place = core::mem::size_of::<Place>() as u64;
-        4 * (classes + cells) + sides * (2 * cells + 2 * HOST_PLACES as u64 * place)
+        4 * (classes + cells)
+            + isolation.divide().count() * (2 * cells + 2 * HOST_PLACES as u64 * place)
     }
 
     /// Whether every packet has the factor 1.
     #[inline]
     pub(super) fn are_one(&self) -> bool {
-        self.left.is_empty()
+        self.last.is_empty()
     }
 
     /// What is hashed to cells.
@@ -149,8 +136,8 @@ impl Factors {
     /// The factor of a packet, in 2^-16.
     #[inline]
     pub(super) fn of(&self, pkt: &Packet) -> u64 {
-        let last = self.classes.len() - 1;
-        let class = u64::from(self.classes[last.min(pkt.class as usize)]);
+        let further = self.classes.len() - 1;
+        let class = u64::from(self.classes[further.min(pkt.class as usize)]);
         let hosts = pkt.hosts();
         let [source, destination] = &self.sides;
         let of = |side: &Option<Side>, host| side.as_ref().map(|side| side.flows(host));
@@ -163,11 +150,11 @@ impl Factors {
     /// A packet was charged to `cell` of the first row.
     #[inline]
     pub(super) fn charged(&mut self, cell: usize, factor: u64, pkt: &Packet) {
-        self.left[cell] = factor as u32;
+        self.last[cell] = factor as u32;
         let hosts = pkt.hosts();
         for (side, host) in self.sides.iter_mut().zip([hosts.source, hosts.destination]) {
             if let Some(side) = side {
-                side.left[cell] = host;
+                side.last[cell] = host;
             }
         }
     }
@@ -184,7 +171,7 @@ impl Factors {
         for side in self.sides.iter_mut().flatten() {
             side.count(ahead.clone(), cells, worth, forgets);
         }
-        let weights = self.left.iter().zip(ahead).filter(|(_, ahead)| *ahead);
+        let weights = self.last.iter().zip(ahead).filter(|(_, ahead)| *ahead);
         let sum: u64 = weights.map(|(factor, _)| (1 << 32) / u64::from(*factor)).sum();
         if cells == 0 {
             flows
@@ -199,6 +186,12 @@ impl Factors {
             side.places.fill(Place { flows: ONE_FLOW, seen: 0 });
         }
     }
+}
+
+/// Whether every packet has the factor 1.
+fn all_are_one(weights: &ByClass<f64>, isolation: Isolation) -> bool {
+    let given = weights.given();
+    given.iter().all(|&weight| weight == given[0]) && isolation.divide() == Divide::Never
 }
 
 /// `bytes` of a packet with this factor, as bytes of the round.
