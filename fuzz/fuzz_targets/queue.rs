@@ -2,7 +2,7 @@
 //! nothing panics, every
 //! packet has one fate, what waits is counted and within the limit, only what can be marked is
 //! marked, gauges are
-//! numbers, and the naive twin says the same. `crates/tidegate/tests/sequences.rs` does it for a
+//! numbers, and the naive twin says the same. `crates/tidegate/tests/queues/sequences.rs` does it for a
 //! few seconds with every
 //! test run.
 #![no_main]

@@ -19,7 +19,7 @@ FILES = {
     "queue.rs": CRATE / "src/queues/{}.rs",
     "template.md": CRATE / "src/queues/{}.md",
     "twinned.rs": CRATE / "tests/twinned/{}.rs",
-    "test.rs": CRATE / "tests/{}.rs",
+    "test.rs": CRATE / "tests/queues/{}.rs",
 }
 
 
@@ -66,6 +66,7 @@ def main(name, root):
     insert(crate / "src/queues/mod.rs", r"pub mod ", f"pub mod {name};\n")
     insert(crate / "src/queues/mod.rs", r"pub use ", f"pub use {name}::{kind};\n")
     append(crate / "src/catalog.rs", "catalog! {\n", "}\n", f"    {name} => {kind},\n")
+    insert(crate / "tests/queues/main.rs", r"mod [a-z_]+;$", f"mod {name};\n")
     insert(crate / "tests/naive/mod.rs", r"pub mod ", f"pub mod {name};\n")
     insert(crate / "tests/twinned/mod.rs", r"pub mod ", f"pub mod {name};\n")
     arm = f'            "{name}" => with::<{name}::Twinned>(case, tape),\n'

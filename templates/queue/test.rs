@@ -1,14 +1,11 @@
 //! TEMPLATE against its paper: golden numbers and the naive twin.
-mod naive;
-mod support;
-mod twinned;
-
-use naive::template::NaiveTemplate;
-use support::twin::OPERATIONS;
-use support::workload::Workload;
+use crate::naive::template::NaiveTemplate;
+use crate::support;
+use crate::support::twin::OPERATIONS;
+use crate::support::workload::Workload;
+use crate::twinned::Twinned as _;
+use crate::twinned::template::Twinned;
 use tidegate::{NullSink, Rng};
-use twinned::Twinned as _;
-use twinned::template::Twinned;
 
 /// The paper's own example, worked out by hand.
 #[test]

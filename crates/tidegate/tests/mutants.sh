@@ -52,13 +52,13 @@ fi
 mkdir -p target/mutants
 for file in "${files[@]}"; do
     echo "== $file"
-    # Golden rows and states are those of all queues at once.
-    only=(-C=--lib -C=--test=golden -C=--test=state)
-    for test in $(tests_of "$file"); do only+=("-C=--test=$test"); done
+    # Those of the library and of all queues at once (golden rows, states), and of the queues that the file concerns.
+    only=(tests:: golden:: is_kept)
+    for test in $(tests_of "$file"); do only+=("$test::"); done
     # So are presets, gauges and long silences.
-    case $file in queues/*) only+=(-C=--test=battery) ;; esac
+    case $file in queues/*) only+=(battery::) ;; esac
     out="target/mutants/${file//\//-}"
     cargo mutants -p tidegate -f "crates/tidegate/src/$file.rs" --profile mutants --shard "$shard" --baseline skip \
-        --timeout 120 --build-timeout 600 -o "$out" "${only[@]}" || true
+        --timeout 120 --build-timeout 600 -o "$out" -C=--lib -C=--test=queues -C=--test=state -- -- "${only[@]}" || true
     (cd "$out/mutants.out" && wc -l caught.txt timeout.txt missed.txt unviable.txt)
 done

@@ -14,9 +14,13 @@ fn workspace() -> PathBuf {
 fn generate(name: &str, root: &Path) -> std::process::Output {
     let _ = fs::remove_dir_all(root);
     let krate = "crates/tidegate";
-    for list in
-        ["src/queues/mod.rs", "src/catalog.rs", "tests/naive/mod.rs", "tests/twinned/mod.rs"]
-    {
+    for list in [
+        "src/queues/mod.rs",
+        "src/catalog.rs",
+        "tests/queues/main.rs",
+        "tests/naive/mod.rs",
+        "tests/twinned/mod.rs",
+    ] {
         let target = root.join(krate).join(list);
         fs::create_dir_all(target.parent().unwrap()).unwrap();
         fs::copy(workspace().join(krate).join(list), target).unwrap();
@@ -32,7 +36,7 @@ fn the_generator_writes_what_a_queue_needs() {
     let done = generate("fair_coin", &root);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let read = |path: &str| fs::read_to_string(root.join("crates/tidegate").join(path)).unwrap();
-    for path in ["src/queues", "tests/naive", "tests/twinned", "tests"] {
+    for path in ["src/queues", "tests/naive", "tests/twinned", "tests/queues"] {
         let text = read(&format!("{path}/fair_coin.rs"));
         assert!(text.contains("FairCoin") && !text.to_lowercase().contains("template"), "{text}");
     }
@@ -45,6 +49,7 @@ fn the_generator_writes_what_a_queue_needs() {
     };
     sorted("src/queues/mod.rs", "pub mod ");
     sorted("src/queues/mod.rs", "pub use ");
+    sorted("tests/queues/main.rs", "mod ");
     sorted("tests/naive/mod.rs", "pub mod ");
     sorted("tests/twinned/mod.rs", "pub mod ");
     let last = catalog::QUEUES.last().unwrap().name;

@@ -15,6 +15,7 @@ pub mod codel;
 pub mod csfq;
 pub mod drr;
 pub mod dualpi2;
+pub mod ewfq;
 pub mod feng_red;
 pub mod fq_codel;
 pub mod fq_pie;
