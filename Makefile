@@ -42,7 +42,7 @@ CBINDGEN := 0.29.2
 
 cbindgen:
 	@[ "$$(target/cbindgen/bin/cbindgen --version 2>/dev/null)" = "cbindgen $(CBINDGEN)" ] || \
-	  cargo install --quiet --locked cbindgen --version $(CBINDGEN) --root target/cbindgen
+	  cargo install --quiet --locked --debug cbindgen --version $(CBINDGEN) --root target/cbindgen
 
 c-header: cbindgen ## The header of the C library, anew from its sources (it is committed)
 	cd crates/tidegate-c && ../../target/cbindgen/bin/cbindgen --quiet --output include/tidegate.h
@@ -61,8 +61,8 @@ demo: build ## A flood against TCP through four queues, simulated and replayed, 
 	@printf '\nOpen these in a browser:\n  %s\n  %s\n' "$(CURDIR)/out/demo/report.html" "$(CURDIR)/out/demo-replay/report.html"
 
 test: test-deps cbindgen lint deny ## Format, lints, supply chain and every test
-	cargo build --locked -p tidegate
-	cargo build --locked -p tidegate-wasm
+	cargo check --locked -p tidegate
+	cargo check --locked -p tidegate-wasm
 	tools/tests.sh
 
 package: ## The published crates, packed and built as a user gets them, and used in a crate of its own
