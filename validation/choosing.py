@@ -124,8 +124,8 @@ def table(protection):
     for cell in protection["cells"]:
         of.setdefault(cell["queue"], []).append(cell)
     lines = [
-        "| queue | cells passed | cells failed, by test | worst user, usual cell | light traffic waits | a packet | memory |",
-        "|---|---|---|---|---|---|---|",
+        "| queue | cells passed | cells failed, by test | worst user, usual cell | somebody starves in | light traffic waits | a packet | memory |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for queue in protection["queues"]:
         cells = of[queue["queue"]]
@@ -136,9 +136,10 @@ def table(protection):
         ]
         most = 3 * queue["passed"] < queue["of"]
         usual = statistics.median(cell["sure"] for cell in cells)
+        starve = sum(cell["figures"]["starved"]["mean"] > 0 for cell in cells)
         lines.append(
             f"| `{queue['queue']}` | **{queue['passed']} of {queue['of']}** | {'most' if most else ', '.join(failed)} | {100 * usual:.0f} % | "
-            f"{wait[queue['queue']]:.0f} ms | {time(queue)} | {kept(queue['state_bytes'])} |"
+            f"{starve} | {wait[queue['queue']]:.0f} ms | {time(queue)} | {kept(queue['state_bytes'])} |"
         )
     return lines
 
@@ -209,6 +210,7 @@ def page(protection, rfc):
         *table(protection),
         "",
         "- *Worst user, usual cell*: of what the worst user is sure of in each cell, the median, as a part of a fair share.",
+        "- *Somebody starves in*: so many cells, where in one seed or more a user got less than a tenth of a fair share.",
         "- *Light traffic*: senders of a few kbit/s. The 99th percentile of their wait, in the median cell with an attack.",
         "- *A packet*: [measured](../../papers/comparison/cost.csv) with a thousand flows of twice a line of 10 Gbit/s.",
         "- *Memory*: what the queue keeps besides packets, at most, on the suite's lines.",

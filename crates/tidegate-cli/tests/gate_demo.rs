@@ -321,6 +321,10 @@ fn the_demo_measures_what_it_says() {
     // 100 ms of waiting make a full queue.
     let waits = document["aggregate"]["queue_delay_ms"]["p50"]["mean"].as_f64().unwrap();
     assert!((90.0..130.0).contains(&waits), "{document:#}");
+    let least = document["groups"][0]["per_flow"]["min"]["mean"].as_f64().unwrap();
+    let worst = least / (mean(0, "fair_share_bps") / 2.0);
+    assert!((mean(0, "worst_share") - worst).abs() < 1e-9, "{worst}: {document:#}");
+    assert!(worst >= 0.1 || mean(0, "starved") >= 1.0, "{document:#}");
     assert_eq!(document["flows"].as_array().unwrap().len(), 3);
     let page = home.read("out/report.html");
     assert!(page.contains("Tidegate report · Measured") && page.contains("<b>plain</b>: "));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tidegate::Span;
 use tidegate_packet::{Address, Ends, FlowKey, Transport};
 use tidegate_report as report;
+use tidegate_report::fair::Worst;
 use tidegate_report::{
     Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Figure, Line, PerFlow, Quantity,
     Queue, Series, Source, fair,
@@ -117,6 +118,17 @@ impl<'d> View<'d> {
         self.flows.iter().enumerate().filter(move |(_, flow)| flow.group == group).map(|(i, _)| i)
     }
 
+    /// What each user of `group`, those of its flows that the flow key makes one, got, and its fair
+    /// share, in bit/s. Repeats of what had arrived count, since frames are counted on the wire.
+    fn users(&self, group: usize) -> impl Iterator<Item = (f64, f64)> {
+        let of = move |flows: &Vec<usize>| {
+            let mine = flows.iter().filter(|&&flow| self.flows[flow].group == group);
+            let each = mine.map(|&i| (self.rate(self.accounts[i].received_bytes), self.fair[i]));
+            each.reduce(|(got, fair), (more, share)| (got + more, fair + share))
+        };
+        self.keys.iter().filter_map(of)
+    }
+
     fn sum(&self, flows: impl Iterator<Item = usize>, what: fn(&Account) -> u64) -> u64 {
         flows.map(|i| what(&self.accounts[i])).sum()
     }
@@ -153,6 +165,7 @@ impl<'d> View<'d> {
         let rates: Vec<f64> = flows().map(|i| self.rate(self.accounts[i].received_bytes)).collect();
         let of = |what| self.sum(flows(), what);
         let (offered, delivered) = (of(|a| a.offered), of(|a| a.delivered));
+        let worst = Worst::of(self.users(index));
         report::Group {
             name: group.name.clone(),
             count: group.count.into(),
@@ -168,6 +181,8 @@ impl<'d> View<'d> {
             fair_share_bps: Figure::exact(flows().map(|i| self.fair[i]).sum()),
             offered_bps: Figure::exact(self.rate(of(|a| a.offered_bytes))),
             delay_ms: delay(&self.waits(flows())),
+            worst_share: worst.and_then(|worst| Figure::exact(worst.share)),
+            starved: worst.and_then(|worst| Figure::exact(worst.starved as f64)),
             conduct: Some(match group.sending {
                 Sending::Tcp(_) => Conduct::Responsive,
                 Sending::Udp { .. } => Conduct::Unresponsive,
