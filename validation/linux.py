@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Sets our figures beside the kernel's (linux/results/VERSION.csv) and writes linux.md.
-Status 1 if a row disagrees, unless it is of the closed loop and EXPLAINED has an explanation.
+Status 1 if a row disagrees, unless it is of the closed loop and the cell has an explanation.
 
 usage: linux.py [--tidegate COMMAND]
 """
@@ -20,12 +20,6 @@ from cells import CELLS, QUEUES  # noqa: E402
 TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
 WITHIN = {"open": 0.03, "closed": 0.10}
 STARVED = 0.02  # of the line: below it so few packets are left that their number is chance
-# Why rows of the closed loop differ by more than a tenth; kernel-queues.md has the evidence.
-EXPLAINED = {
-    line.split("|")[0].strip(): line.split("|")[1].strip()
-    for line in (HERE / "linux" / "explained.txt").read_text().splitlines()
-    if "|" in line
-}
 
 
 def kernel(rows, cell, queue):
@@ -49,7 +43,11 @@ def ours(tidegate, cell, queue):
         f"group.flood.count={cell.floods}",
         f"group.flood.packet={cell.flood_frame} B",
     ]
-    if cell.loop == "closed":
+    ecn = lambda point: ("off", "ect1", "on")[point]
+    sets.append(f"group.flood.ecn={ecn(cell.flood_ecn)}")
+    if cell.loop == "open":
+        sets.append(f"group.user.ecn={ecn(cell.user_ecn)}")
+    else:
         sets += [
             f"group.tcp.count={cell.connections}",
             f'group.tcp.start="uniform(0 s, {cell.spread_ms} ms)"',
@@ -81,7 +79,7 @@ def verdict(cell, name, theirs, us):
         a, b = fmean(values), us[group][0]
         if max(a, b) > STARVED * cell.rate and abs(b / a - 1) > WITHIN[cell.loop]:
             far.append(group)
-    why = EXPLAINED.get(f"{cell.name} {name}")
+    why = cell.explained.get(name)
     return (
         "yes"
         if not far
@@ -109,9 +107,9 @@ def table(rows, cell, tidegate):
     ]
     for name in names:
         theirs = kernel(rows, cell.name, name)
-        us = ours(tidegate, cell, QUEUES[name]) if QUEUES[name].ours else None
-        said = lambda group: f"{mbit(us[group][0])} ± {mbit(us[group][1])}" if us else "–"
-        judged = verdict(cell, name, theirs, us) if us else "ours has none"
+        us = ours(tidegate, cell, QUEUES[name])
+        said = lambda group: f"{mbit(us[group][0])} ± {mbit(us[group][1])}"
+        judged = verdict(cell, name, theirs, us)
         cells = [
             name,
             spread(theirs["flood"]),
@@ -145,7 +143,7 @@ def main():
         f"Written by `make validate-linux`, from `linux/results/{kept[-1].name}` ({package}, User-Mode Linux in simulated time).",
         "Mbit/s, frames counted whole. Kernel: mean ± standard deviation over its runs.",
         "Ours: mean ± half width of the 95 % interval over ten seeds.",
-        "[kernel-queues.md](kernel-queues.md) says what was made the same and what differs; `linux/cells.py` has the set-ups.",
+        "[kernel-queues.md](kernel-queues.md) says what was made the same and what differs; `linux/cells.toml` has the set-ups.",
     ]
     words = {
         "open": "Open loop: three datagram senders at a fifth of the line each, and a flood of three times the line",
@@ -156,7 +154,15 @@ def main():
         lines += ["", f"## {words[cell.loop].format(n=cell.connections, floods=floods_of(cell), times=cell.times)}", ""]
         lines += [
             f"{cell.rate // 10**6} Mbit/s, {cell.delay_ms} ms each way."
-            + (f" Connections begin within {cell.spread_ms} ms." if cell.loop == "closed" else ""),
+            + (f" Connections begin within {cell.spread_ms} ms." if cell.loop == "closed" else "")
+            + "".join(
+                f" {who} ECT(1)."
+                for who, point in (
+                    ("The users say", cell.user_ecn),
+                    ("The flood says", cell.flood_ecn),
+                )
+                if point
+            ),
             "",
             *table(rows, cell, given.tidegate),
         ]

@@ -7,6 +7,9 @@
 #include <fcntl.h>
 #include <linux/ethtool.h>
 #include <linux/if_packet.h>
+#include <linux/netlink.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <net/if.h>
@@ -229,6 +232,36 @@ static void plain(const char *device) {
     }
 }
 
+// qdisc DEVICE parent M:N handle M: KIND limit PACKETS: as tc adds it, for a kind whose limit has the attribute 1.
+static void qdisc(char **a) {
+    struct {
+        struct nlmsghdr head;
+        struct tcmsg about;
+        char attributes[256];
+    } ask = {.head = {NLMSG_LENGTH(sizeof(struct tcmsg)), RTM_NEWQDISC, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, 1, 0}};
+    struct { struct nlmsghdr head; struct nlmsgerr said; char rest[512]; } answer = {0};
+    unsigned parent[2], handle;
+    need(sscanf(a[2], "%x:%x", &parent[0], &parent[1]) == 2 && sscanf(a[4], "%x:", &handle) == 1, "parent or handle");
+    ask.about = (struct tcmsg){.tcm_family = AF_UNSPEC, .tcm_ifindex = (int)if_nametoindex(a[0]),
+                               .tcm_parent = parent[0] << 16 | parent[1], .tcm_handle = handle << 16};
+    char *at = (char *)&ask + NLMSG_ALIGN(ask.head.nlmsg_len);
+    struct rtattr *kind = (struct rtattr *)at;
+    *kind = (struct rtattr){RTA_LENGTH(strlen(a[5]) + 1), TCA_KIND};
+    strcpy(RTA_DATA(kind), a[5]);
+    at += RTA_ALIGN(kind->rta_len);
+    struct rtattr *options = (struct rtattr *)at, *limit = RTA_DATA(options);
+    uint32_t packets = (uint32_t)atoi(a[7]);
+    *limit = (struct rtattr){RTA_LENGTH(sizeof packets), 1};
+    memcpy(RTA_DATA(limit), &packets, sizeof packets);
+    *options = (struct rtattr){RTA_LENGTH(limit->rta_len), TCA_OPTIONS | NLA_F_NESTED};
+    ask.head.nlmsg_len = (uint32_t)(at + RTA_ALIGN(options->rta_len) - (char *)&ask);
+    int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+    need(fd >= 0 && send(fd, &ask, ask.head.nlmsg_len, 0) == (ssize_t)ask.head.nlmsg_len, "netlink");
+    need(recv(fd, &answer, sizeof answer, 0) >= (ssize_t)NLMSG_LENGTH(sizeof answer.said), "netlink's answer");
+    errno = -answer.said.error;
+    need(answer.head.nlmsg_type == NLMSG_ERROR && !answer.said.error, a[5]);
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     prctl(PR_SET_TIMERSLACK, 1);
@@ -237,6 +270,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "receive") && argc == 5) receive(argv[2], atoll(argv[3]), atoll(argv[4]));
     else if (!strcmp(what, "flood") && argc == 12) flood(argv + 2);
     else if (!strcmp(what, "connect") && argc == 11) connections(argv + 2);
+    else if (!strcmp(what, "qdisc") && argc == 10 && !strcmp(argv[8], "limit") && strlen(argv[7]) < 32) qdisc(argv + 2);
     else if (!strcmp(what, "plain") && argc == 3) plain(argv[2]);
     else if (!strcmp(what, "halt")) reboot(RB_POWER_OFF);
     else return fprintf(stderr, "load: %s with %d words?\n", what, argc - 2), 2;

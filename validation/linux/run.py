@@ -40,15 +40,15 @@ def senders(cell, run):
     """The words of every sender, and the source ports in use."""
     at = lambda seconds: BEGIN + round(seconds * 1e9)
     stretch = f"{at(cell.warmup)} {at(cell.duration)}"
-    udp = lambda port, begin, rate, frame: (
-        f"flood 10.0.3.2 {port} {at(begin)} {stretch} {rate} {frame} .5 {run * 1000 + port} 0"
+    udp = lambda port, begin, rate, frame, ecn: (
+        f"flood 10.0.3.2 {port} {at(begin)} {stretch} {rate} {frame} .5 {run * 1000 + port} {ecn}"
     )
     begins = cell.flood_begins if cell.loop == "closed" else 0
     each = cell.rate * cell.times / cell.floods if cell.floods else 0
     floods = range(FLOOD_PORT, FLOOD_PORT + cell.floods)
-    words = [udp(port, begins, each, cell.flood_frame) for port in floods]
+    words = [udp(port, begins, each, cell.flood_frame, cell.flood_ecn) for port in floods]
     if cell.loop == "open":
-        words += [udp(USER_PORT + n, 0, cell.rate * USERS, FRAME) for n in range(3)]
+        words += [udp(USER_PORT + n, 0, cell.rate * USERS, FRAME, cell.user_ecn) for n in range(3)]
         return words, [*floods, *range(USER_PORT, USER_PORT + 3)]
     words.append(
         f"connect 10.0.3.2 {TCP_PORT} {cell.connections} {at(0)} {cell.spread_ms * 1_000_000} {at(cell.duration)} {cell.control} {run} {cell.every_ms * 1_000_000}"
@@ -86,7 +86,7 @@ def script(cell, queue, run):
         f"N d tc qdisc add dev d1 root {netem}; N r tc qdisc add dev r0 root {netem}",
         "N r tc qdisc add dev r1 root handle 1: htb default 1",
         f"N r tc class add dev r1 parent 1: classid 1:1 htb rate {cell.rate}bit ceil {cell.rate}bit burst {FRAME} cburst {FRAME} quantum {FRAME}",
-        f"N r tc qdisc add dev r1 parent 1:1 handle 10: {queue.tc} || echo @error tc",
+        f"N r {'$load qdisc' if queue.netlink else 'tc qdisc add dev'} r1 parent 1:1 handle 10: {queue.tc} || echo @error tc",
         *classes,
         # What no filter takes drr drops, ARP too.
         *(

@@ -370,9 +370,9 @@ fn no_shipped_scenario_rots() {
     }
 }
 
-/// Whether a file is not a scenario but about a paper's.
+/// Whether a file is not a scenario but about a paper's, or the set-ups of a kernel.
 fn about(name: &OsStr) -> bool {
-    name == "paper.toml" || name == "explained.toml"
+    ["paper.toml", "explained.toml", "cells.toml"].iter().any(|other| name == *other)
 }
 
 fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
