@@ -1,21 +1,20 @@
 //! Our twins of some set-ups against what a Linux kernel's queues gave
 //! (`validation/linux/results`): datagrams only, so that what is compared is the queue. The closed
 //! loop stands in `validation/linux.md`.
-use std::path::{Path, PathBuf};
+#[path = "support/jobs.rs"]
+mod jobs;
 
-use tidegate_lab::{Job, Scenario, Set, run};
+use std::path::Path;
+
+use jobs::{document, in_repository, shipped};
 
 /// Agreement of the open loop, as in `validation/linux.py`.
 const WITHIN: f64 = 0.03;
 
-fn validation() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation")
-}
-
 /// The kernel's mean of what the flood, or all users together, got through `queue` in the open
 /// loop, over its runs.
 fn theirs(queue: &str, group: &str) -> f64 {
-    let folder = std::fs::read_dir(validation().join("linux/results")).unwrap();
+    let folder = std::fs::read_dir(in_repository("validation/linux/results")).unwrap();
     let numbers = |path: &Path| -> Vec<u32> {
         path.file_stem().unwrap().to_str().unwrap().split('.').map(|n| n.parse().unwrap()).collect()
     };
@@ -42,17 +41,8 @@ fn theirs(queue: &str, group: &str) -> f64 {
 }
 
 fn compare(queue: &str, words: &str) {
-    let path = validation().join("scenarios/linux-open.toml");
-    let set: Set = "run.seeds=2".parse().unwrap();
-    let scenario = Scenario::open(&path, &[set]).unwrap_or_else(|problems| panic!("{problems}"));
-    let job = Job {
-        scenario,
-        queues: vec![words.parse().unwrap()],
-        flows: false,
-        series: false,
-        threads: None,
-    };
-    let document = run(&job, &()).unwrap().remove(0).document;
+    let scenario = shipped("validation/scenarios/linux-open.toml", &["run.seeds=2"]);
+    let document = document(scenario, words);
     for group in ["flood", "user"] {
         let ours = document
             .groups
