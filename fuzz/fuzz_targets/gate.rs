@@ -10,7 +10,7 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use tidegate::{Rate, Span};
-use tidegate_gateway::run::plan::Plan;
+use tidegate_gateway::run::plan::GatePlan;
 use tidegate_gateway::run::way::Secret;
 use tidegate_gateway::device::ring::Ring;
 use tidegate_lab::{Place, Problem, Problems};
@@ -122,7 +122,7 @@ fn check_links(links: &[LinkConfig]) {
     }
 }
 
-fn check_plan(link: &LinkConfig, plan: &Plan) {
+fn check_plan(link: &LinkConfig, plan: &GatePlan) {
     assert!(plan.laid_out() <= MOST && plan.laid_out() <= plan.memory(), "{} laid out", plan.laid_out());
     let lines = link.lines(plan);
     assert!(lines.iter().all(|(name, text)| !name.is_empty() && !text.is_empty()), "{lines:?}");

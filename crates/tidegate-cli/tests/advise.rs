@@ -1,7 +1,7 @@
 //! `tidegate advise`, as users meet it.
 mod common;
 
-use common::Home;
+use common::{Home, hold_against};
 use serde_json::Value;
 
 const ADVISE: [&str; 13] = [
@@ -22,15 +22,6 @@ const ADVISE: [&str; 13] = [
 
 fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&ADVISE[..], more].concat()
-}
-
-/// Asserts that `advice` holds against the committed schema.
-fn hold(advice: &Value) {
-    let schema: Value = serde_json::from_str(tidegate_lab::advise::SCHEMA).unwrap();
-    let schema = jsonschema::draft202012::new(&schema).unwrap();
-    let wrong: Vec<String> =
-        schema.iter_errors(advice).map(|e| format!("{}: {e}", e.instance_path())).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
@@ -54,7 +45,7 @@ fn the_document_and_the_directory_say_the_same() {
     let kept: Value = serde_json::from_str(&home.read("out/advice/advice.json")).unwrap();
     assert_eq!((advice["schema"].as_str(), &kept), (Some("tidegate.advice/1"), &advice));
     assert_eq!(advice["verdict"], "change");
-    hold(&advice);
+    hold_against(tidegate_lab::advise::SCHEMA, &advice);
     let gate = home.read("out/advice/gate.toml");
     assert_eq!(Some(gate.as_str()), advice["choice"]["gate_toml"].as_str());
     for name in ["scenario.toml", "result.json", "report.html", "run.json"] {

@@ -1,17 +1,13 @@
 //! `tidegate sketch`, as users meet it.
 mod common;
 
-use common::Home;
+use common::{Home, hold_against};
 use serde_json::Value;
 
 /// The table of these arguments, held against the committed schema.
 fn table(home: &Home, args: &[&str]) -> Value {
     let table = home.run(&[&["sketch", "--json"], args].concat()).json();
-    let schema: Value = serde_json::from_str(tidegate_lab::sketch::SCHEMA).unwrap();
-    let schema = jsonschema::draft202012::new(&schema).unwrap();
-    let wrong: Vec<String> =
-        schema.iter_errors(&table).map(|e| format!("{}: {e}", e.instance_path())).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    hold_against(tidegate_lab::sketch::SCHEMA, &table);
     table
 }
 

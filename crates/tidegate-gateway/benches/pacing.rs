@@ -20,7 +20,7 @@ use tidegate_gateway::machine::clock;
 use tidegate_gateway::machine::host;
 use tidegate_gateway::machine::namespaces::{Namespace, alone, cable, possible};
 use tidegate_gateway::path::gate::Gate;
-use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::pump::{Commands, Request, Waits, pump};
 use tidegate_gateway::run::wakes;
 use tidegate_gateway::run::way::{Secret, Way};
@@ -329,7 +329,7 @@ fn pin(processor: usize) {
     let _ = only.set(processor).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only));
 }
 
-fn plan(rate: Rate) -> Plan {
+fn plan(rate: Rate) -> GatePlan {
     let link =
         Link::new(rate, Size::Packets(1000), "1514 B".parse().expect("a length")).expect("a link");
     let settings = Settings {
@@ -343,7 +343,7 @@ fn plan(rate: Rate) -> Plan {
         back: None,
         delay: Span::ZERO,
     };
-    Plan::new(settings, 1500).expect("a plan")
+    GatePlan::new(settings, 1500).expect("a plan")
 }
 
 /// Of every frame that is there for `address`: the number in an echo, and when the kernel took it

@@ -27,14 +27,14 @@ use tidegate_report::{Document, Series};
 
 use crate::machine::namespaces;
 use crate::path::rehash::Rehash;
-use crate::run::plan::{Plan, Settings};
+use crate::run::plan::{GatePlan, Settings};
 use crate::run::way::Way;
 use meter::Meter;
 pub use process::Process;
 use processors::Processors;
 pub use rig::{Rig, SERVER};
 pub use spoof::{Spoofed, Users};
-use traffic::{Flow, Traffic};
+use traffic::{DemoFlow, Traffic};
 pub use traffic::{Group, Sending};
 
 /// What every measurement has in common.
@@ -167,7 +167,7 @@ impl Demo {
         let meter = Meter::start(&rig, flows.len())?;
         running.traffic = Traffic::listen(&rig, &self.groups)?;
         let time = Duration::from_nanos((self.warmup + self.duration).as_nanos()) + SPARE;
-        let group_of = |flow: &Flow| flow.group;
+        let group_of = |flow: &DemoFlow| flow.group;
         for (place, group) in flows.chunk_by(|a, b| group_of(a) == group_of(b)).enumerate() {
             if place > 0 {
                 running.wait(APART)?;
@@ -218,7 +218,7 @@ impl Demo {
     ///
     /// # Errors
     /// Names what cannot be.
-    pub fn plan(&self, trial: &Trial) -> Result<Plan, ConfigError> {
+    pub fn plan(&self, trial: &Trial) -> Result<GatePlan, ConfigError> {
         let usual = Way::new(self.link, trial.config.clone(), trial.label.as_str());
         let there =
             Way { flow_key: self.flow_key, rehash: self.rehash.unwrap_or(usual.rehash), ..usual };
@@ -229,7 +229,7 @@ impl Demo {
             back: None,
             delay: self.delay,
         };
-        Plan::new(settings, MTU)
+        GatePlan::new(settings, MTU)
     }
 
     /// What one connection alone could have under way: the queue full, and both ways.
@@ -311,12 +311,12 @@ impl Running<'_> {
         &mut self,
         rig: &Rig,
         meter: &Meter,
-        flows: &[Flow],
+        flows: &[DemoFlow],
         time: Duration,
     ) -> Result<(), DemoError> {
         let mut asked = Instant::now();
         self.until("a sender does not get through", |running| {
-            let silent: Vec<Flow> =
+            let silent: Vec<DemoFlow> =
                 flows.iter().copied().filter(|flow| !meter.has_begun(*flow)).collect();
             if asked.elapsed() > UNHEARD {
                 for flow in &silent {

@@ -19,7 +19,7 @@ use tidegate_gateway::machine::clock;
 use tidegate_gateway::machine::namespaces::{Namespace, alone, cable, possible, skip};
 use tidegate_gateway::path::gate::Gate;
 use tidegate_gateway::path::overhead::Overhead;
-use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::pump::{Commands, Request, Waits, pump};
 use tidegate_gateway::run::way::{Secret, Way};
 use tidegate_gateway::watch::counters::Account;
@@ -114,7 +114,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn plan(&self, mtu: u32) -> Plan {
+    fn plan(&self, mtu: u32) -> GatePlan {
         let link = Link::new(
             self.rate.parse().unwrap(),
             self.limit.parse().unwrap(),
@@ -131,7 +131,7 @@ impl Wanted {
             back: None,
             delay: self.delay,
         };
-        Plan::new(settings, mtu).unwrap()
+        GatePlan::new(settings, mtu).unwrap()
     }
 }
 

@@ -18,7 +18,7 @@ use tidegate::{Ecn, Link, Rng, Size, Span, Time};
 use tidegate_gateway::device::guard::Unguarded;
 use tidegate_gateway::device::port::{Port, Received, Unsent};
 use tidegate_gateway::path::gate::Gate;
-use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::way::{Secret, Way};
 use tidegate_gateway::watch::counters::Tally;
 use tidegate_gateway::watch::sample::samples;
@@ -106,7 +106,7 @@ fn no_frame_and_no_sample_allocates_after_warm_up() {
         let there = Way { allowed, rehash: "100 ms".parse().unwrap(), ..way(name) };
         let (back, delay) = (Some(way(name)), Span::from_millis(1));
         let settings = Settings { inner: "if1".into(), outer: "if2".into(), there, back, delay };
-        let plan = Plan::new(settings, 1500).unwrap();
+        let plan = GatePlan::new(settings, 1500).unwrap();
         let (there, back) = plan.lanes(Secret { hash: [1, 2], seed: 3 }, ()).unwrap();
         let waiting = [0, 0].map(|none| Rc::new(Cell::new(none)));
         let [inner, outer] = waiting.each_ref().map(|waiting| line(&mut dice, waiting));

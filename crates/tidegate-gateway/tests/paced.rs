@@ -8,7 +8,7 @@ use tidegate_gateway::device::port::Port;
 use tidegate_gateway::path::gate::{Gate, Next};
 use tidegate_gateway::path::overhead::Overhead;
 use tidegate_gateway::path::pace::Paced;
-use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::way::{Secret, Way};
 
 const START: Time = Time::from_nanos(7_000_000_123);
@@ -22,7 +22,7 @@ fn left(way: Way, frames: &[(u64, usize)]) -> Vec<f64> {
         back: Some(Way::open().unwrap()),
         delay: Span::ZERO,
     };
-    let plan = Plan::new(settings, 1500).unwrap();
+    let plan = GatePlan::new(settings, 1500).unwrap();
     let secret = Secret { hash: [1, 2], seed: 3 };
     let (there, back) = plan.lanes_seen_by(secret, [(), ()]).unwrap();
     let ((mut clients, inner), (outer, mut servers)) =

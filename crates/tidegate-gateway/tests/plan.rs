@@ -5,7 +5,7 @@ use tidegate_gateway::device::memory::{Cable, cable};
 use tidegate_gateway::device::port::Port;
 use tidegate_gateway::path::gate::{Gate, Next};
 use tidegate_gateway::path::pool::Pool;
-use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::way::{Secret, Way};
 use tidegate_gateway::watch::counters::Loss;
 
@@ -27,7 +27,7 @@ fn what_cannot_be_is_refused_with_the_field_and_the_bound() {
     let refused = |change: &dyn Fn(&mut Settings), mtu| {
         let mut settings = settings("100 packets", Span::ZERO);
         change(&mut settings);
-        Plan::new(settings, mtu).unwrap_err().to_string()
+        GatePlan::new(settings, mtu).unwrap_err().to_string()
     };
     assert_eq!(
         refused(&|s| s.outer = "if1".into(), 1500),
@@ -49,7 +49,10 @@ fn what_cannot_be_is_refused_with_the_field_and_the_bound() {
             && why.ends_with("at most 8 GB"),
         "{why}"
     );
-    assert!(Plan::new(settings("16000000 packets", Span::ZERO), 200).is_ok(), "they are shorter");
+    assert!(
+        GatePlan::new(settings("16000000 packets", Span::ZERO), 200).is_ok(),
+        "they are shorter"
+    );
 }
 
 fn end_of(len: usize) -> Time {
@@ -65,7 +68,7 @@ fn a_full_queue_and_a_full_delay_line_find_memory_whatever_the_frames_are() {
         ("200 kB", 1514),
         ("30 kB", 257),
     ] {
-        let plan = Plan::new(settings(limit, Span::from_millis(30)), 9000).unwrap();
+        let plan = GatePlan::new(settings(limit, Span::from_millis(30)), 9000).unwrap();
         let (lane, wire) = plan.lanes(Secret { hash: [1, 2], seed: 3 }, ()).unwrap();
         let wide = Cable { longest: 9022, ..Cable::default() };
         let ((mut clients, inner), (outer, mut servers)) = (cable(wide), cable(wide));
@@ -96,7 +99,7 @@ fn a_full_queue_and_a_full_delay_line_find_memory_whatever_the_frames_are() {
 
 #[test]
 fn the_memory_it_states_counts_cells_lists_and_rings() {
-    let plan = Plan::new(settings("1000 packets", Span::ZERO), 1500).unwrap();
+    let plan = GatePlan::new(settings("1000 packets", Span::ZERO), 1500).unwrap();
     // A thousand frames of six cells, one that arrives, and one at each end of the delay line.
     let cells = 6000 + 3 * 6;
     // For the delay line, and for the order of those that wait, with a line for some four of them.
@@ -111,7 +114,7 @@ fn the_memory_it_states_counts_cells_lists_and_rings() {
     let stated = plan.lines().into_iter().find(|(name, _)| name == "memory_at_most").unwrap().1;
     assert_eq!(stated.parse::<tidegate::Bytes>().unwrap().get(), plan.memory());
 
-    let delayed = Plan::new(settings("1000 packets", Span::from_millis(20)), 1500).unwrap();
+    let delayed = GatePlan::new(settings("1000 packets", Span::from_millis(20)), 1500).unwrap();
     // 250 kB of the managed direction by 60 bytes; 25 MB and 20,000 frames of the other.
     let (managed, reverse) = (250_000_u64.div_ceil(60), 25_000_000 / 256 + 20_000);
     assert_eq!(
@@ -128,7 +131,7 @@ fn let_through(hash: [u64; 2]) -> Vec<Vec<u8>> {
     config.set("flows", "16").unwrap();
     settings.there.queue = config;
     let (lane, wire) =
-        Plan::new(settings, 1500).unwrap().lanes(Secret { hash, seed: 3 }, ()).unwrap();
+        GatePlan::new(settings, 1500).unwrap().lanes(Secret { hash, seed: 3 }, ()).unwrap();
     let ((mut clients, inner), (outer, mut servers)) =
         (cable(Cable::default()), cable(Cable::default()));
     let mut gate = Gate::new(lane, wire, inner, outer);

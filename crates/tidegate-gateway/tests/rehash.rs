@@ -12,7 +12,7 @@ use rig::{Fates, Rig, SECRET, balanced, link, send, settings, way};
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{Ecn, Rng, Size, Span};
 use tidegate_gateway::path::rehash::Rehash;
-use tidegate_gateway::run::plan::Plan;
+use tidegate_gateway::run::plan::GatePlan;
 use tidegate_gateway::run::way::Way;
 use tidegate_packet::{Frame, LinkType, set_ce};
 
@@ -44,17 +44,17 @@ fn flows_get_new_keys_where_they_keep_their_places_for_long() {
 }
 
 /// A gate with DRR in single places on 10 Mbit/s, by which a thousand bytes leave every 0.8 ms.
-fn plan(rehash: &str) -> Plan {
+fn plan(rehash: &str) -> GatePlan {
     let link = link("10 Mbit/s", Size::Packets(100));
     let queue = catalog::config("drr", Some("paper"), &link).unwrap();
     let there = Way { rehash: rehash.parse().unwrap(), queue, ..way("drr", link) };
-    Plan::new(settings(there, None), 1500).unwrap()
+    GatePlan::new(settings(there, None), 1500).unwrap()
 }
 
 /// What left a gate that goes by `plan`, by flow and number, with its time to the millisecond: in
 /// each millisecond `next` says what arrives.
 fn through(
-    plan: &Plan,
+    plan: &GatePlan,
     millis: u64,
     mut next: impl FnMut(u64, &mut Rng) -> Vec<u8>,
 ) -> Vec<(u64, u8, u32)> {
@@ -149,7 +149,7 @@ fn whatever_a_flow_sends_is_in_order_and_marks_are_where_they_can_be() {
             ..way(queue, link("10 Mbit/s", Size::Packets(200)))
         };
         let mut fates = Fates::default();
-        let mut rig = Rig::new(&Plan::new(settings(there, None), 1500).unwrap(), &mut fates);
+        let mut rig = Rig::new(&GatePlan::new(settings(there, None), 1500).unwrap(), &mut fates);
         let mut dice = Rng::from_seed(4);
         let (mut sent, mut last, mut marked) = (HashMap::new(), HashMap::new(), 0);
         for number in 0..12_000 {

@@ -13,7 +13,7 @@ use rig::{Fates, Rig, SECRET, Terms, Trial, balanced, link, send, settings, way}
 use tidegate::catalog;
 use tidegate::{DropReason, Ecn, Rng, Size, Span, Time};
 use tidegate_gateway::path::sort::{Class, deal};
-use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::way::Way;
 use tidegate_gateway::watch::counters::{Counters, Loss, Tally};
 
@@ -58,7 +58,7 @@ fn what_waits_leaves_in_its_order_and_before_what_comes_later() {
     ] {
         let mut fates = Fates::default();
         let first =
-            Plan::new(settings(way(old, link("10 Mbit/s", Size::Packets(400))), None), 1500)
+            GatePlan::new(settings(way(old, link("10 Mbit/s", Size::Packets(400))), None), 1500)
                 .unwrap();
         let mut rig = Rig::new(&first, &mut fates);
         let mut dice = Rng::from_seed(1);
@@ -72,7 +72,7 @@ fn what_waits_leaves_in_its_order_and_before_what_comes_later() {
         let held = rig.gate.account().managed.held.frames;
         assert!(held > 3, "{old}");
         let second =
-            Plan::new(settings(way(new, link("20 Mbit/s", Size::Packets(30))), None), 1500)
+            GatePlan::new(settings(way(new, link("20 Mbit/s", Size::Packets(30))), None), 1500)
                 .unwrap();
         drop(rig.gate.renew(rig.now, second.instead_of(&first, SECRET).unwrap()));
         assert_eq!(rig.gate.lane().backlog().packets as u64, held, "{old}, {new}");
@@ -106,7 +106,7 @@ fn a_machine_that_has_been_up_for_long_makes_no_price_of_it() {
         if queue == "rem" {
             way.queue.set("form", "backlog").unwrap();
         }
-        let plan = Plan::new(settings(way, None), 1500).unwrap();
+        let plan = GatePlan::new(settings(way, None), 1500).unwrap();
         let mut rig = Rig::new(&plan, &mut fates);
         rig.now = Time::ZERO + Span::from_secs(10.0 * 86_400.0);
         let mut dice = Rng::from_seed(1);
@@ -144,7 +144,7 @@ fn a_shorter_delay_is_reached_by_and_by() {
     let mut fates = Fates::default();
     let plan_of = |delay| {
         let settings = settings(way("drop_tail", link("10 Mbit/s", Size::Packets(400))), None);
-        Plan::new(Settings { delay, ..settings }, 1500).unwrap()
+        GatePlan::new(Settings { delay, ..settings }, 1500).unwrap()
     };
     let (long, short) = (plan_of(Span::from_millis(100)), plan_of(Span::from_millis(10)));
     let mut rig = Rig::new(&long, &mut fates);
@@ -172,7 +172,7 @@ fn a_shorter_delay_is_reached_by_and_by() {
 fn a_plan_that_cannot_follow_is_refused_by_its_field() {
     let both = |queue| Some(way(queue, link("1 Mbit/s", Size::Packets(10))));
     let one = settings(both("red").unwrap(), None);
-    let plan = |settings: &Settings| Plan::new(settings.clone(), 1500).unwrap();
+    let plan = |settings: &Settings| GatePlan::new(settings.clone(), 1500).unwrap();
     let refused = |settings: Settings| {
         plan(&settings).instead_of(&plan(&one), SECRET).unwrap_err().to_string()
     };
@@ -210,7 +210,7 @@ fn a_plan_that_cannot_follow_is_refused_by_its_field() {
     queue.set("max", "1 packets").unwrap();
     let mut back = impossible.back.clone().unwrap();
     back.queue = queue;
-    let error = Plan::new(Settings { back: Some(back), ..impossible }, 1500).unwrap_err();
+    let error = GatePlan::new(Settings { back: Some(back), ..impossible }, 1500).unwrap_err();
     assert!(error.field.starts_with("back."), "{error}");
 }
 
@@ -219,7 +219,7 @@ fn both_directions_have_their_own_queue_and_rate() {
     let mut fates = Fates::default();
     let there = way("drop_tail", link("10 Mbit/s", Size::Packets(50)));
     let back = way("drop_tail", link("2 Mbit/s", Size::Packets(20)));
-    let plan = Plan::new(settings(there, Some(back)), 1500).unwrap();
+    let plan = GatePlan::new(settings(there, Some(back)), 1500).unwrap();
     let mut rig = Rig::new(&plan, &mut fates);
     let mut dice = Rng::from_seed(1);
     for number in 0..100 {
@@ -252,7 +252,7 @@ fn frames_on_the_list_are_not_judged_and_take_their_part_of_the_rate() {
         let mut fates = Fates::default();
         let allowed = allowed.iter().map(|text| text.parse().unwrap()).collect();
         let there = Way { allowed, ..way("drop_tail", link("10 Mbit/s", Size::Packets(50))) };
-        let plan = Plan::new(settings(there, None), 1500).unwrap();
+        let plan = GatePlan::new(settings(there, None), 1500).unwrap();
         let mut rig = Rig::new(&plan, &mut fates);
         let (mut dice, mut came) = (Rng::from_seed(7), 0);
         let mut waits = Span::ZERO;
@@ -296,7 +296,7 @@ fn a_flood_on_the_list_has_its_own_limit() {
         allowed: vec!["10.0.0.0/8".parse().unwrap()],
         ..way("sfb", link("10 Mbit/s", Size::Packets(50)))
     };
-    let plan = Plan::new(settings(there, None), 1500).unwrap();
+    let plan = GatePlan::new(settings(there, None), 1500).unwrap();
     let mut rig = Rig::new(&plan, &mut fates);
     let mut dice = Rng::from_seed(1);
     (0..500)
@@ -327,7 +327,7 @@ fn classes_share_by_weight() {
         let mut there = way(queue, link("10 Mbit/s", Size::Packets(100)));
         deal(&mut there.queue, std::slice::from_ref(&heavy)).unwrap();
         there.classes = vec![heavy];
-        let plan = Plan::new(settings(there, None), 1500).unwrap();
+        let plan = GatePlan::new(settings(there, None), 1500).unwrap();
         let mut rig = Rig::new(&plan, &mut fates);
         let (mut dice, mut bytes) = (Rng::from_seed(7), [0u64; 2]);
         for number in 0..12_000 {
@@ -351,7 +351,7 @@ fn a_third_queue_waits_for_the_first_and_memory_never_runs_out() {
     let mut fates = Fates::default();
     let kinds = ["drop_tail", "fq_codel", "sfb", "drr", "red", "wfq"];
     let plan = |queue, rate| {
-        Plan::new(settings(way(queue, link(rate, Size::Packets(300))), None), 1500).unwrap()
+        GatePlan::new(settings(way(queue, link(rate, Size::Packets(300))), None), 1500).unwrap()
     };
     let mut old = plan(kinds[5], "10 Mbit/s");
     let mut rig = Rig::new(&old, &mut fates);

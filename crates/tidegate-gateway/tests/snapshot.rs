@@ -16,7 +16,7 @@ use tidegate_gateway::device::memory::End;
 use tidegate_gateway::device::port::Port;
 use tidegate_gateway::path::gate::Gate;
 use tidegate_gateway::path::sort::{Class, deal};
-use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::way::Way;
 use tidegate_gateway::watch::counters::Tally;
 use tidegate_gateway::watch::monitor::{Moment, Monitor};
@@ -43,7 +43,7 @@ fn classes(way: &mut Way, prefixes: &[&str]) {
     deal(&mut way.queue, &way.classes).unwrap();
 }
 
-fn plan(there: Way, back: Option<Way>) -> Plan {
+fn plan(there: Way, back: Option<Way>) -> GatePlan {
     let settings = Settings {
         inner: "if1".into(),
         outer: "if2".into(),
@@ -51,7 +51,7 @@ fn plan(there: Way, back: Option<Way>) -> Plan {
         back,
         delay: Span::from_millis(2),
     };
-    Plan::new(settings, 1500).unwrap()
+    GatePlan::new(settings, 1500).unwrap()
 }
 
 /// A gate, both far ends, and the monitor that it reports to.
@@ -61,7 +61,7 @@ struct Rig {
     gate: Gate<End, End, ()>,
     sampler: Sampler,
     monitor: Monitor,
-    plan: Plan,
+    plan: GatePlan,
     now: Time,
     due: Time,
     /// What was told of offenders.
@@ -69,7 +69,7 @@ struct Rig {
 }
 
 impl Rig {
-    fn new(plan: Plan) -> Rig {
+    fn new(plan: GatePlan) -> Rig {
         let ((clients, inner), (outer, servers)) = (wide_cable(), wide_cable());
         let (there, back) = plan.lanes(SECRET, ()).unwrap();
         let known = plan.settings().back.as_ref().map(Way::known_classes);
@@ -98,7 +98,7 @@ impl Rig {
     }
 
     /// Goes by another plan from here on.
-    fn renew(&mut self, plan: Plan) {
+    fn renew(&mut self, plan: GatePlan) {
         self.monitor.goes_by(0, &plan);
         drop(self.gate.renew(self.now, plan.instead_of(&self.plan, SECRET).unwrap()));
         self.monitor.reloaded();

@@ -4,8 +4,12 @@
     clippy::disallowed_macros,
     reason = "a failing test shows every share, not the first alone"
 )]
+#[path = "support/jobs.rs"]
+mod jobs;
+
+use jobs::documents;
 use tidegate::Rng;
-use tidegate_lab::{Job, Scenario, run, stats};
+use tidegate_lab::{Job, stats};
 use tidegate_report::{Document, Figure, interval};
 
 /// Groups of synthetic data.
@@ -144,16 +148,11 @@ jitter = 0.5
 "#;
 
 fn replications(queue: &str) -> Vec<Document> {
-    let scenario =
-        Scenario::parse(REAL.as_bytes(), "real.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let scenario = jobs::scenario(REAL);
     let one = |seed: usize| {
         let mut scenario = scenario.clone();
         scenario.run.seed = 1 + seed as u64;
-        let queues = vec![queue.parse().unwrap()];
-        run(&Job { scenario, queues, flows: false, series: false, threads: Some(1) }, &())
-            .unwrap()
-            .remove(0)
-            .document
+        documents(&Job { threads: Some(1), ..jobs::job(scenario, &[queue]) }).remove(0)
     };
     // Two halves side by side: a pool within a pool would take the stack of both.
     let half = REPLICATIONS / 2;

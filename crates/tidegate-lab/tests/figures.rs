@@ -1,13 +1,16 @@
 //! The figures of a result against the same worked out from its flows by the definitions.
-use tidegate_lab::{Job, Scenario, run};
+#[path = "support/jobs.rs"]
+mod jobs;
+
+use jobs::{documents, job, scenario};
+use tidegate_lab::Job;
 use tidegate_report::{Document, Figure};
 
 fn document(text: &str) -> Document {
-    let scenario =
-        Scenario::parse(text.as_bytes(), "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-    let queue = scenario.own_queue().clone();
-    let job = Job { scenario, queues: vec![queue], flows: true, series: true, threads: Some(1) };
-    run(&job, &()).unwrap().remove(0).document
+    let scenario = scenario(text);
+    let queues = vec![scenario.own_queue().clone()];
+    documents(&Job { queues, flows: true, series: true, threads: Some(1), ..job(scenario, &[]) })
+        .remove(0)
 }
 
 #[track_caller]

@@ -1,5 +1,8 @@
 //! Floods that forge their flows: what queues make of them, and who is charged.
-use tidegate_lab::{Job, QueueSpec, Scenario, run};
+#[path = "support/jobs.rs"]
+mod jobs;
+
+use jobs::{document, scenario};
 use tidegate_report::Document;
 
 /// Eight users and sixteen floods of twice the line together, behind `queue`; `floods` and `sets`
@@ -11,11 +14,7 @@ fn figures(queue: &str, floods: &str, key: &str) -> Document {
          [[group]]\nname = \"users\"\nsource = \"sack\"\ncount = 8\nstart = \"0 s\"\n\
          [[group]]\nname = \"floods\"\nsource = \"cbr\"\nrate = \"1250 kbit/s\"\ncount = 16\n{floods}"
     );
-    let scenario =
-        Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-    let queues = vec![queue.parse::<QueueSpec>().unwrap()];
-    let job = Job { scenario, queues, flows: false, series: false, threads: None };
-    run(&job, &()).unwrap()[0].document.clone()
+    document(scenario(&text), queue)
 }
 
 /// What part of the line users get through.

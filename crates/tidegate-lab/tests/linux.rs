@@ -1,11 +1,14 @@
 //! Our twins of some set-ups against what a Linux kernel's queues gave
 //! (`validation/linux/results`). Of datagrams alone what is compared is the queue; beside TCP the
 //! kernel's and our TCP are, too.
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+#[path = "support/jobs.rs"]
+mod jobs;
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use jobs::in_repository;
 use serde::Deserialize;
-use tidegate_lab::{Job, Scenario, Set, run};
 
 /// `validation/linux/cells.toml`.
 #[derive(Deserialize)]
@@ -71,7 +74,7 @@ impl Cell {
         self.rate.unwrap_or(20_000_000)
     }
 
-    fn sets(&self, seeds: u64) -> Vec<Set> {
+    fn sets(&self, seeds: u64) -> Vec<String> {
         let floods = self.floods.unwrap_or(1);
         let ecn = |point: Option<u8>| ["off", "ect1", "on"][usize::from(point.unwrap_or(0))];
         let mut sets = vec![
@@ -90,16 +93,12 @@ impl Cell {
                 format!("group.tcp.start=\"uniform(0 s, {} ms)\"", self.spread_ms.unwrap_or(10)),
             ]),
         }
-        sets.iter().map(|set| set.parse().unwrap()).collect()
+        sets
     }
 }
 
-fn validation() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation")
-}
-
 fn cells() -> Cells {
-    let text = std::fs::read_to_string(validation().join("linux/cells.toml")).unwrap();
+    let text = std::fs::read_to_string(in_repository("validation/linux/cells.toml")).unwrap();
     let values = serde_json::to_value(toml_span::parse(&text).unwrap()).unwrap();
     serde_json::from_value(values).unwrap()
 }
@@ -118,7 +117,7 @@ fn newest_kernel() -> Vec<Row> {
     let numbers = |path: &Path| -> Vec<u32> {
         path.file_stem().unwrap().to_str().unwrap().split('.').map(|n| n.parse().unwrap()).collect()
     };
-    let newest = std::fs::read_dir(validation().join("linux/results"))
+    let newest = std::fs::read_dir(in_repository("validation/linux/results"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|e| e == "csv"))
@@ -140,13 +139,11 @@ fn theirs(rows: &[Row], cell: &str, queue: &str, group: &str) -> f64 {
 /// What is too far from the kernel's in a cell behind a queue, each group in a line.
 fn differences(rows: &[Row], name: &str, cell: &Cell, queue: &str, ours: &str) -> Vec<String> {
     let (twin, others) = cell.kind.twin();
-    let path = validation().join("scenarios").join(twin);
     let seeds = if cell.kind == Loop::Open { 2 } else { 4 };
-    let scenario =
-        Scenario::open(&path, &cell.sets(seeds)).unwrap_or_else(|problems| panic!("{problems}"));
-    let queues = vec![ours.parse().unwrap()];
-    let job = Job { scenario, queues, flows: false, series: false, threads: None };
-    let document = run(&job, &()).unwrap().remove(0).document;
+    let sets = cell.sets(seeds);
+    let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+    let scenario = jobs::shipped(&format!("validation/scenarios/{twin}"), &sets);
+    let document = jobs::document(scenario, ours);
     let mut far = vec![];
     for group in ["flood", others] {
         let ours = document.groups.iter().find(|g| g.name == group).unwrap();

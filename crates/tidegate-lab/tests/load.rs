@@ -1,11 +1,11 @@
 //! Loads that the network cannot carry: which link caps them, how much arrives, and that a run sees
 //! the same.
-use tidegate_lab::{Job, Scenario, check, overloads, run};
-use tidegate_report::Overload;
+#[path = "support/jobs.rs"]
+mod jobs;
 
-fn scenario(text: &str) -> Scenario {
-    Scenario::parse(text.as_bytes(), "load.toml", &[]).unwrap_or_else(|e| panic!("{e}\n{text}"))
-}
+use jobs::{documents, job, scenario};
+use tidegate_lab::{Job, Scenario, check, overloads};
+use tidegate_report::Overload;
 
 /// A dumbbell of 200 Mbit/s whose access links have the default rate, with these groups.
 fn dumbbell(groups: &str) -> Scenario {
@@ -58,9 +58,7 @@ fn a_flood_beyond_its_access_link_is_named_and_the_run_agrees() {
     let words = "WARNING: access link of group `flood`: 150 Mbit/s offered, 100 Mbit/s carried";
     assert!(text.contains(words) && text.contains("raise access_rate"), "{text}");
     // The simulator, which knows nothing of this.
-    let queues = vec!["drop_tail".parse().unwrap()];
-    let job = Job { scenario: flood, queues, flows: false, series: false, threads: Some(1) };
-    let document = run(&job, &()).unwrap().remove(0).document;
+    let document = documents(&Job { threads: Some(1), ..job(flood, &["drop_tail"]) }).remove(0);
     let through = document.groups[0].throughput_bps.unwrap().mean();
     assert!((through / 100e6 - 1.0).abs() < 0.001, "{through}");
 }

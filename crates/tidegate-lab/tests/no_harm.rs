@@ -1,8 +1,12 @@
 //! What a queue does to those whom nobody attacks. Every queue, as its preset `auto` fits it to the
 //! line, passes or says so on the first line of its manual page.
+#[path = "support/jobs.rs"]
+mod jobs;
+
+use jobs::scenario;
 use tidegate::catalog::QUEUES;
 use tidegate_lab::suite::{self, Cell, Suite};
-use tidegate_lab::{Job, QueueSpec, Scenario, run};
+use tidegate_lab::{Job, QueueSpec, Scenario};
 use tidegate_report::Document;
 
 /// Whether what came of a setting by the queue and by drop-tail is well.
@@ -52,8 +56,7 @@ fn part(document: &Document) -> f64 {
 }
 
 fn documents(scenario: Scenario, queues: Vec<QueueSpec>) -> Vec<Document> {
-    let job = Job { scenario, queues, flows: false, series: false, threads: None };
-    run(&job, &()).unwrap().into_iter().map(|outcome| outcome.document).collect()
+    jobs::documents(&Job { queues, ..jobs::job(scenario, &[]) })
 }
 
 #[test]
@@ -129,7 +132,7 @@ jitter = 0.5
 /// the same place.
 #[test]
 fn among_many_floods_no_user_starves_behind_a_fair_queue() {
-    let crowd = Scenario::parse(CROWD.as_bytes(), "scenario.toml", &[]).unwrap();
+    let crowd = scenario(CROWD);
     let queues = ["drr", "fq_codel", "wfq"];
     for document in documents(crowd.clone(), queues.map(QueueSpec::named).to_vec()) {
         let worst = document.groups[0].worst_share.unwrap().mean();

@@ -1,21 +1,19 @@
 //! Our twins of some ns-2 set-ups against what ns-2 gave (`validation/ns2/results`): a few of the
 //! seeds that `validation/compare.py` takes, so that a change of TCP, RED or the simulator that
 //! spoils the agreement is seen here.
-use std::path::{Path, PathBuf};
+#[path = "support/jobs.rs"]
+mod jobs;
 
-use tidegate_lab::{Job, Scenario, Set, run};
+use jobs::{documents, in_repository, job, shipped};
+use tidegate_lab::Job;
 use tidegate_report::{Document, Figure};
 
 /// Agreement, as everywhere in `validation`.
 const WITHIN: f64 = 0.05;
 
-fn validation() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation")
-}
-
 /// ns-2's mean of the figure `name` over its seeds.
 fn theirs(label: &str, name: &str) -> f64 {
-    let path = validation().join(format!("ns2/results/{label}.jsonl"));
+    let path = in_repository(&format!("validation/ns2/results/{label}.jsonl"));
     let text = std::fs::read_to_string(path).unwrap();
     let rows = text.lines().map(|line| {
         serde_json::from_str::<serde_json::Value>(line).unwrap()[name].as_f64().unwrap()
@@ -26,12 +24,9 @@ fn theirs(label: &str, name: &str) -> f64 {
 }
 
 fn ours(network: &str, queue: Option<&str>, sets: &[&str]) -> Document {
-    let path = validation().join(format!("scenarios/{network}.toml"));
-    let sets: Vec<Set> = sets.iter().map(|set| set.parse().unwrap()).collect();
-    let scenario = Scenario::open(&path, &sets).unwrap_or_else(|problems| panic!("{problems}"));
+    let scenario = shipped(&format!("validation/scenarios/{network}.toml"), sets);
     let queue = queue.map_or_else(|| scenario.queue.clone(), |q| q.parse().unwrap());
-    let job = Job { scenario, queues: vec![queue], flows: false, series: false, threads: None };
-    run(&job, &()).unwrap().remove(0).document
+    documents(&Job { queues: vec![queue], ..job(scenario, &[]) }).remove(0)
 }
 
 /// Every figure that is steady enough over so few seeds.

@@ -1,12 +1,15 @@
 //! The Parquet files, read back with the format's own reader, hold what `result.json` and
 //! `series.json` hold.
+#[path = "support/jobs.rs"]
+mod jobs;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::{Value, json};
-use tidegate_lab::{Job, Scenario, results, run};
+use tidegate_lab::{Job, results, run};
 
 /// The rows of a file, as JSON, and its metadata.
 fn rows(dir: &Path, name: &str) -> (Vec<BTreeMap<String, Value>>, BTreeMap<String, String>) {
@@ -48,10 +51,8 @@ name = "flood"
 source = "cbr"
 rate = "1 Mbit/s"
 "#;
-    let scenario =
-        Scenario::parse(text.as_bytes(), "small.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-    let queues = queues.iter().map(|q| q.parse().unwrap()).collect();
-    let job = Job { scenario, queues, flows, series: true, threads: Some(1) };
+    let plain = jobs::job(jobs::scenario(text), queues);
+    let job = Job { flows, series: true, threads: Some(1), ..plain };
     let outcomes = run(&job, &()).unwrap();
     let dir = tempfile::tempdir().unwrap();
     for file in results::files(&job.scenario, &outcomes) {

@@ -1,31 +1,24 @@
 //! Whole jobs: what they yield, that they can be given up, and that threads change nothing.
+#[path = "support/jobs.rs"]
+mod jobs;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use jobs::in_repository;
 use tidegate_lab::{
-    Job, Outcome, Progress, QueueSpec, RunError, Scenario, Set, Watch, check, results, run,
+    Job, Outcome, Progress, QueueSpec, RunError, Scenario, Watch, check, results, run,
 };
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 fn flood(sets: &[&str]) -> Scenario {
     let short = ["run.duration=4 s", "run.warmup=1 s", "run.seeds=3"];
-    let sets: Vec<Set> = short.iter().chain(sets).map(|s| s.parse().unwrap()).collect();
-    Scenario::open(&root().join("scenarios/flood.toml"), &sets).unwrap_or_else(|e| panic!("{e}"))
+    jobs::shipped("scenarios/flood.toml", &[&short, sets].concat())
 }
 
 fn job(scenario: Scenario, queues: &[&str]) -> Job {
-    Job {
-        scenario,
-        queues: queues.iter().map(|q| q.parse().unwrap()).collect(),
-        flows: true,
-        series: true,
-        threads: None,
-    }
+    Job { flows: true, series: true, ..jobs::job(scenario, queues) }
 }
 
 /// Outcomes without the one figure that differs from run to run.
@@ -221,13 +214,7 @@ fn the_watched_links_queue_is_the_one_that_is_named() {
         Scenario::parse(TWO_QUEUES.replace("QUEUE", own).as_bytes(), "two.toml", &[]).unwrap()
     };
     let outcome = |scenario: &Scenario, queue: &str| {
-        let job = Job {
-            scenario: scenario.clone(),
-            queues: vec![queue.parse().unwrap()],
-            flows: false,
-            series: true,
-            threads: None,
-        };
+        let job = Job { series: true, ..jobs::job(scenario.clone(), &[queue]) };
         timeless(run(&job, &()).unwrap()).remove(0)
     };
     let own = read("queue = \"sfb/paper as OWN\"");
@@ -348,7 +335,7 @@ fn progress_rises_to_the_end() {
 fn no_shipped_scenario_rots() {
     let mut files = vec![];
     for dir in ["scenarios", "papers", "validation"] {
-        collect(&root().join(dir), &mut files);
+        collect(&in_repository(dir), &mut files);
     }
     assert!(files.len() >= 4, "{files:?}");
     for file in files {
@@ -360,8 +347,7 @@ fn no_shipped_scenario_rots() {
         assert_eq!(again.unwrap_or_else(|e| panic!("{e}")).resolved(), scenario.resolved());
         let mut queues: Vec<QueueSpec> = scenario.compare.clone();
         queues.push(QueueSpec { label: Some("its own".into()), ..scenario.queue.clone() });
-        let outcomes =
-            run(&Job { scenario, queues, flows: false, series: true, threads: None }, &()).unwrap();
+        let outcomes = run(&Job { queues, series: true, ..jobs::job(scenario, &[]) }, &()).unwrap();
         for outcome in outcomes {
             let sent = outcome.document.aggregate.throughput_bps.unwrap().mean();
             assert!(sent > 0.0, "{}: {}", file.display(), outcome.document.label);
@@ -392,7 +378,7 @@ fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
 /// The paper's first experiment stands in two places, since it is both an example and a witness.
 #[test]
 fn the_example_is_the_papers_experiment() {
-    let read = |file: &str| std::fs::read_to_string(root().join(file)).unwrap();
+    let read = |file: &str| std::fs::read_to_string(in_repository(file)).unwrap();
     assert_eq!(read("scenarios/feng2001-45mbit.toml"), read("papers/sfb/c1.toml"));
 }
 

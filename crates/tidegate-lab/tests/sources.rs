@@ -1,5 +1,9 @@
 //! What groups of each source put through an empty line, from a scenario to its result.
-use tidegate_lab::{Job, QueueSpec, Scenario, run};
+#[path = "support/jobs.rs"]
+mod jobs;
+
+use jobs::{document, in_repository, scenario};
+use tidegate_lab::Scenario;
 use tidegate_report::Group;
 
 /// The figures of the one group.
@@ -8,18 +12,9 @@ fn figures(seeds: u32, duration: u32, group: &str) -> Group {
         "[run]\nduration = \"{duration} s\"\nwarmup = \"0 s\"\nseeds = {seeds}\n[network]\nrate = \"100 Mbit/s\"\n\
          limit = \"1000 packets\"\ndelay = \"1 ms\"\n[[group]]\nname = \"g\"\n{group}"
     );
-    let scenario =
-        Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-    let job = Job {
-        scenario,
-        queues: vec![QueueSpec::named("drop_tail")],
-        flows: false,
-        series: false,
-        threads: None,
-    };
-    let outcomes = run(&job, &()).unwrap();
-    assert_eq!(outcomes[0].document.groups[0].loss_ratio.unwrap().mean(), 0.0);
-    outcomes[0].document.groups[0].clone()
+    let group = document(scenario(&text), "drop_tail").groups.remove(0);
+    assert_eq!(group.loss_ratio.unwrap().mean(), 0.0);
+    group
 }
 
 /// Its throughput in bit/s, the mean over seeds.
@@ -102,7 +97,7 @@ fn tfrc_takes_what_an_empty_line_has() {
 
 #[test]
 fn a_capture_s_packets_go_at_their_times() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/flood.pcapng");
+    let root = in_repository("captures/flood.pcapng");
     let group = |rest: &str| {
         format!(
             "source = \"replay\"\nstart = \"0 s\"\ncapture = {:?}\n{rest}",

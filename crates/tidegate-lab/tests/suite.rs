@@ -1,12 +1,14 @@
 //! Suites: those that ship, and a small one run, stored and scored.
-use std::path::{Path, PathBuf};
+#[path = "support/jobs.rs"]
+mod jobs;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 use tidegate_lab::folder::Folder;
 use tidegate_lab::foreign::Foreign;
 use tidegate_lab::suite::{self, Asked, Length, Scores, Suite};
-use tidegate_lab::{Job, Progress, QueueSpec, Scenario, Watch, run};
+use tidegate_lab::{Progress, QueueSpec, Scenario, Watch};
 use tidegate_report::Document;
 
 const LINE: &str = r#"
@@ -99,10 +101,6 @@ impl Watch for Counter {
     }
 }
 
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -123,7 +121,7 @@ fn the_suites_that_ship_are_sound_and_their_cells_are_frozen() {
                 test.id
             );
         }
-        let file = repository().join(format!("suites/{}/cells.jsonl", suite.name));
+        let file = jobs::in_repository(&format!("suites/{}/cells.jsonl", suite.name));
         let now = suite::frozen(suite);
         let kept = std::fs::read_to_string(&file).unwrap_or_default();
         if kept == now {
@@ -166,9 +164,7 @@ fn a_frozen_cell_has_all_that_a_simulator_needs() {
 fn alone(scenario: &Scenario, queue: &str, (seed, seeds): (u64, u32)) -> Document {
     let mut scenario = scenario.clone();
     (scenario.run.seed, scenario.run.seeds) = (seed, seeds);
-    let queues = vec![QueueSpec::named(queue)];
-    let job = Job { scenario, queues, flows: false, series: false, threads: None };
-    run(&job, &()).unwrap().remove(0).document
+    jobs::document(scenario, queue)
 }
 
 #[test]

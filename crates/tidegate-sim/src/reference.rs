@@ -22,7 +22,7 @@ use crate::net::wire::Wire;
 
 /// A link: its queue, whether it transmits, and who counts.
 struct Link<Q> {
-    queue: Line<Q>,
+    queue: LinkQueue<Q>,
     wire: Wire,
     /// What it does besides, if anything, and when it then asks its queue next.
     channel: Option<Box<Channel>>,
@@ -31,7 +31,7 @@ struct Link<Q> {
 }
 
 /// What waits before a link.
-enum Line<Q> {
+enum LinkQueue<Q> {
     Unlimited(VecDeque<Flight>),
     Managed { queue: Q, meter: Box<QueueMeter> },
 }
@@ -68,11 +68,11 @@ pub fn simulate_by_packet<Q: Qdisc>(
     let medium = |link: usize| media.get(&LinkId(link as u32));
     let link = |(i, spec): (usize, &mut LinkSpec<Q>)| Link {
         queue: match spec.queue.take() {
-            Some(queue) => Line::Managed {
+            Some(queue) => LinkQueue::Managed {
                 queue,
                 meter: Box::new(QueueMeter::new(i as u32, spec, plan, extent).over(medium(i))),
             },
-            None => Line::Unlimited(VecDeque::new()),
+            None => LinkQueue::Unlimited(VecDeque::new()),
         },
         wire: Wire::new(spec.rate, spec.delay),
         channel: Channel::new(i as u32, medium(i), seed),
@@ -97,8 +97,8 @@ pub fn simulate_by_packet<Q: Qdisc>(
     run.run(plan);
     let trace = run.meters.trace.take().map_or_else(Trace::default, |t| *t);
     let metered = |link: Link<Q>| match link.queue {
-        Line::Managed { meter, .. } => Some(meter.finish(&network, &mut run.meters)),
-        Line::Unlimited(_) => None,
+        LinkQueue::Managed { meter, .. } => Some(meter.finish(&network, &mut run.meters)),
+        LinkQueue::Unlimited(_) => None,
     };
     let links = run.links.into_iter().filter_map(metered).collect();
     Ok((run.meters.finish(&network, plan.clone(), links, run.events), trace))
@@ -120,7 +120,7 @@ impl<Q: Qdisc> Reference<Q> {
             self.handle(key, flight);
         }
         for link in &mut self.links {
-            if let Line::Managed { queue, meter } = &mut link.queue {
+            if let LinkQueue::Managed { queue, meter } = &mut link.queue {
                 meter.hold(end, queue.backlog());
             }
         }
@@ -229,8 +229,8 @@ impl<Q: Qdisc> Reference<Q> {
         let label = self.ends.label(flight.flow, &flight.body);
         let link = &mut self.links[id];
         match &mut link.queue {
-            Line::Unlimited(line) => line.push_back(flight),
-            Line::Managed { queue, meter } => {
+            LinkQueue::Unlimited(line) => line.push_back(flight),
+            LinkQueue::Managed { queue, meter } => {
                 meter.hold(now, queue.backlog());
                 meter.offered(now, &flight, &mut self.meters);
                 if let Some(channel) = &link.channel {
@@ -275,12 +275,12 @@ impl<Q: Qdisc> Reference<Q> {
             return;
         }
         let (flight, arrives) = match &mut link.queue {
-            Line::Unlimited(line) => {
+            LinkQueue::Unlimited(line) => {
                 let Some(flight) = line.pop_front() else { return };
                 let done = link.wire.send(now, flight.body.len());
                 (flight, Some(done + link.wire.delay))
             }
-            Line::Managed { queue, meter } => {
+            LinkQueue::Managed { queue, meter } => {
                 meter.hold(now, queue.backlog());
                 let mut fate = Fate { waiting: &mut self.waiting, meters: &mut self.meters, meter };
                 let Some(packet) = queue.dequeue(Time::from_nanos(now), &mut fate) else {
@@ -310,7 +310,7 @@ impl<Q: Qdisc> Reference<Q> {
     /// The queue of link `id` holds packets back: it is asked again when it says.
     fn wake(&mut self, now: u64, id: usize) {
         let link = &mut self.links[id];
-        if let Line::Managed { queue, .. } = &link.queue
+        if let LinkQueue::Managed { queue, .. } = &link.queue
             && queue.backlog().packets > 0
             && let Some(at) = queue.wake_at()
         {
@@ -327,7 +327,7 @@ impl<Q: Qdisc> Reference<Q> {
 
     fn sample(&mut self, now: u64) {
         for link in &mut self.links {
-            if let Line::Managed { queue, meter } = &mut link.queue {
+            if let LinkQueue::Managed { queue, meter } = &mut link.queue {
                 queue.advance(Time::from_nanos(now));
                 meter.read(queue);
             }
@@ -344,7 +344,7 @@ impl<Q> Link<Q> {
         flight: &mut Flight,
         meters: &mut Meters,
     ) -> Option<u64> {
-        let Line::Managed { meter, .. } = &mut self.queue else { return None };
+        let LinkQueue::Managed { meter, .. } = &mut self.queue else { return None };
         let waited = now - packet.arrived.as_nanos();
         let Some(channel) = &mut self.channel else {
             let done = self.wire.send(now, packet.len);
@@ -357,11 +357,11 @@ impl<Q> Link<Q> {
     }
 }
 
-impl<Q: Qdisc> Line<Q> {
+impl<Q: Qdisc> LinkQueue<Q> {
     fn backlog(&self) -> Backlog {
         match self {
-            Line::Unlimited(line) => Backlog { packets: line.len() as u32, bytes: 0 },
-            Line::Managed { queue, .. } => queue.backlog(),
+            LinkQueue::Unlimited(line) => Backlog { packets: line.len() as u32, bytes: 0 },
+            LinkQueue::Managed { queue, .. } => queue.backlog(),
         }
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use tidegate::{Prob, Rate, Size, Span};
 use tidegate_gateway::machine::clock;
 use tidegate_gateway::machine::net::Net;
-use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::way::Way;
 use tidegate_gateway::shell::command::Signals;
 use tidegate_gateway::shell::forward::lead;
@@ -192,10 +192,10 @@ impl Args {
         [up, down]
     }
 
-    fn plan(&self, [there, back]: [Way; 2]) -> Result<Plan, Failure> {
+    fn plan(&self, [there, back]: [Way; 2]) -> Result<GatePlan, Failure> {
         let (inner, outer, back) = (WEST.into(), EAST.into(), Some(back));
         let settings = Settings { inner, outer, there, back, delay: self.delay };
-        Plan::new(settings, MTU).map_err(Failure::input)
+        GatePlan::new(settings, MTU).map_err(Failure::input)
     }
 }
 

@@ -144,9 +144,14 @@ pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Asserts that `value` holds against the committed schema.
+/// Asserts that `value` holds against the committed schema of results.
 pub fn hold(value: &Value) {
-    let schema: Value = serde_json::from_str(tidegate_report::SCHEMA).unwrap();
+    hold_against(tidegate_report::SCHEMA, value);
+}
+
+/// Asserts that `value` holds against `schema`.
+pub fn hold_against(schema: &str, value: &Value) {
+    let schema: Value = serde_json::from_str(schema).unwrap();
     let schema = jsonschema::draft202012::new(&schema).unwrap();
     let wrong: Vec<String> =
         schema.iter_errors(value).map(|e| format!("{}: {e}", e.instance_path())).collect();

@@ -28,7 +28,7 @@ use tidegate_gateway::machine::clock;
 use tidegate_gateway::machine::failopen::FailOpen;
 use tidegate_gateway::machine::namespaces::{Namespace, cable, possible};
 use tidegate_gateway::path::gate::Gate;
-use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::pump::{Commands, Request, pump};
 use tidegate_gateway::run::way::{Secret, Way};
 
@@ -191,7 +191,7 @@ fn gateway(middle: &Namespace, queue: &str, rate: Rate) -> (f64, f64) {
 }
 
 /// A gateway between links of this rate.
-fn plan(queue: &str, rate: Rate) -> Plan {
+fn plan(queue: &str, rate: Rate) -> GatePlan {
     let link = Link::new(rate, "1000 packets".parse().unwrap(), Bytes::new(1000)).unwrap();
     let settings = Settings {
         inner: "in".into(),
@@ -200,7 +200,7 @@ fn plan(queue: &str, rate: Rate) -> Plan {
         back: None,
         delay: Span::ZERO,
     };
-    Plan::new(settings, 1500).unwrap()
+    GatePlan::new(settings, 1500).unwrap()
 }
 
 /// Sends frames as fast as they go; how many were offered in a second.

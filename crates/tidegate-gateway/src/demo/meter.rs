@@ -16,7 +16,7 @@ use tidegate_packet::{Address, Frame, LinkType, Transport};
 
 use super::rig::{ARRIVALS, Rig, SERVER, WEST};
 use super::tap::{Seen, Tap, now, plug};
-use super::traffic::Flow;
+use super::traffic::DemoFlow;
 
 /// How long to leave frames with the kernel.
 const NAP: Duration = Duration::from_millis(2);
@@ -97,7 +97,7 @@ impl Meter {
     }
 
     /// Whether something of `flow` has reached the server.
-    pub fn has_begun(&self, flow: Flow) -> bool {
+    pub fn has_begun(&self, flow: DemoFlow) -> bool {
         self.shared.begun[usize::from(flow.index)].load(SeqCst)
     }
 
@@ -205,7 +205,7 @@ impl Count {
         let frame = Frame::parse(LinkType::Ethernet, seen.bytes, seen.len);
         match (frame.ends.destination, frame.ends.transport) {
             (Address::V4(to), Transport::Ports { destination, .. }) if to == SERVER.octets() => {
-                Some((Flow::at_port(destination, self.reading.flows.len())?, frame.ecn))
+                Some((DemoFlow::at_port(destination, self.reading.flows.len())?, frame.ecn))
             }
             _ => None,
         }

@@ -13,7 +13,7 @@ use tidegate_report::{
 
 use super::meter::{Account, GRID, Reading};
 use super::rig::{SERVER, client};
-use super::traffic::{Flow, Sending, flows};
+use super::traffic::{DemoFlow, Sending, flows};
 use super::{Demo, Measured, Trial};
 
 /// What `reading` says of `trial`, which took `wall`.
@@ -61,7 +61,7 @@ pub(super) fn measured(demo: &Demo, trial: &Trial, reading: Reading, wall: Durat
 /// What all parts of the document look at.
 struct View<'d> {
     demo: &'d Demo,
-    flows: Vec<Flow>,
+    flows: Vec<DemoFlow>,
     accounts: &'d [Account],
     /// The flows that the flow key makes one, for each such.
     keys: Vec<Vec<usize>>,
@@ -191,7 +191,7 @@ impl<'d> View<'d> {
         }
     }
 
-    fn flow(&self, flow: Flow) -> report::Flow {
+    fn flow(&self, flow: DemoFlow) -> report::Flow {
         let index = usize::from(flow.index);
         let account = &self.accounts[index];
         let Account { offered, delivered, marked, .. } = *account;
@@ -242,7 +242,7 @@ impl<'d> View<'d> {
 }
 
 /// Who sends to whom; the sender's port is the kernel's choice, and here nobody's.
-fn ends(demo: &Demo, flow: Flow) -> Ends {
+fn ends(demo: &Demo, flow: DemoFlow) -> Ends {
     let protocol = match demo.groups[flow.group].sending {
         Sending::Tcp(_) => 6,
         Sending::Udp { .. } => 17,

@@ -52,14 +52,14 @@ pub struct Group {
 
 /// One flow: its place among all is its client's number and its receiver's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flow {
+pub struct DemoFlow {
     /// The index of its group.
     pub group: usize,
     /// Its place among all flows.
     pub index: u16,
 }
 
-impl Flow {
+impl DemoFlow {
     /// Its receiver's port, and its own.
     pub fn port(self) -> u16 {
         FLOW_PORTS[0] + self.index
@@ -72,10 +72,10 @@ impl Flow {
 }
 
 /// The flows of `groups`, group by group.
-pub fn flows(groups: &[Group]) -> Vec<Flow> {
+pub fn flows(groups: &[Group]) -> Vec<DemoFlow> {
     let groups =
         groups.iter().enumerate().flat_map(|(i, group)| std::iter::repeat_n(i, group.count.into()));
-    groups.zip(0..).map(|(group, index)| Flow { group, index }).collect()
+    groups.zip(0..).map(|(group, index)| DemoFlow { group, index }).collect()
 }
 
 /// Senders and their receivers, each by the flow's place.
@@ -85,7 +85,7 @@ pub struct Traffic {
     senders: Vec<Process>,
     /// Flows of TCP that were begun and whose receivers have no connection yet, as far as is
     /// known.
-    awaited: Vec<Flow>,
+    awaited: Vec<DemoFlow>,
     /// The receivers' connections of the others.
     connections: Vec<TcpStream>,
 }
@@ -106,7 +106,7 @@ impl Traffic {
     }
 
     /// Waits until the receivers of `flows` listen.
-    fn wait_for(&mut self, rig: &Rig, flows: &[Flow], groups: &[Group]) -> io::Result<()> {
+    fn wait_for(&mut self, rig: &Rig, flows: &[DemoFlow], groups: &[Group]) -> io::Result<()> {
         let begun = Instant::now();
         while !flows
             .iter()
@@ -131,7 +131,7 @@ impl Traffic {
         &mut self,
         rig: &Rig,
         groups: &[Group],
-        flow: Flow,
+        flow: DemoFlow,
         time: Duration,
     ) -> io::Result<()> {
         if let Sending::Udp { rate, length } = groups[flow.group].sending {
@@ -152,7 +152,7 @@ impl Traffic {
         &mut self,
         rig: &Rig,
         groups: &[Group],
-        flow: Flow,
+        flow: DemoFlow,
         time: Duration,
     ) -> io::Result<()> {
         if matches!(groups[flow.group].sending, Sending::Tcp(_)) {
@@ -204,7 +204,7 @@ impl Traffic {
         {
             for (process, flow) in processes.iter_mut().zip(&flows) {
                 if let Some(said) = process.ended()? {
-                    let Flow { group, index } = *flow;
+                    let DemoFlow { group, index } = *flow;
                     let name = &groups[group].name;
                     return Ok(Some(format!(
                         "the {what} of flow {index} ({name}) has ended: {said}"
@@ -229,12 +229,12 @@ fn connection(process: u32, port: u16) -> Option<TcpStream> {
 }
 
 /// Starts the receiver of `flow`.
-fn receiver(rig: &Rig, flow: Flow) -> io::Result<Process> {
+fn receiver(rig: &Rig, flow: DemoFlow) -> io::Result<Process> {
     Process::start(&rig.server, &["iperf3", "-4", "-s", "-1", "-p", &flow.port().to_string()])
 }
 
 /// Starts the sender of `flow` of `groups`, for `time` at most.
-fn sender(rig: &Rig, groups: &[Group], flow: Flow, time: Duration) -> io::Result<Process> {
+fn sender(rig: &Rig, groups: &[Group], flow: DemoFlow, time: Duration) -> io::Result<Process> {
     let (here, there) = (client(flow.index).to_string(), SERVER.to_string());
     let (port, seconds) = (flow.port().to_string(), time.as_secs().max(1).to_string());
     let mut call =

@@ -42,15 +42,15 @@ impl Default for Cable {
 pub struct End {
     cable: Cable,
     up: Rc<RefCell<bool>>,
-    arrives: Rc<RefCell<Line>>,
-    leaves: Rc<RefCell<Line>>,
+    arrives: Rc<RefCell<CableLine>>,
+    leaves: Rc<RefCell<CableLine>>,
     taken: VecDeque<Frame>,
     unsent: Tally,
 }
 
 /// What is on its way in one direction.
 #[derive(Debug, Default)]
-struct Line {
+struct CableLine {
     frames: VecDeque<Frame>,
     missed: u64,
     /// Emptied frames, so that a cable in use allocates nothing.
@@ -67,7 +67,7 @@ struct Frame {
 /// The two ends of a cable that is up.
 pub fn cable(cable: Cable) -> (End, End) {
     let (up, east, west) = (Rc::new(RefCell::new(true)), Rc::default(), Rc::default());
-    let end = |arrives: &Rc<RefCell<Line>>, leaves: &Rc<RefCell<Line>>| End {
+    let end = |arrives: &Rc<RefCell<CableLine>>, leaves: &Rc<RefCell<CableLine>>| End {
         cable,
         up: up.clone(),
         arrives: arrives.clone(),

@@ -30,18 +30,18 @@ const NONE: u32 = u32::MAX;
 /// Frames that wait, each known by its slot.
 #[derive(Debug)]
 pub struct Waiting {
-    lines: Lines,
+    lines: FlowLines,
     /// By slot, as far as slots were used or were to be touched at the start.
     frames: Vec<Frame>,
 }
 
 /// By the low bits of the flow key.
 #[derive(Debug)]
-struct Lines(Box<[Line]>);
+struct FlowLines(Box<[FlowLine]>);
 
 /// Frames of the flows that share a line, in the order in which they came.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct FlowLine {
     first: u32,
     last: u32,
     /// How many wait in places from before a change of keys.
@@ -76,10 +76,10 @@ pub struct Earlier {
     pub len: u32,
 }
 
-impl Lines {
-    fn new(slots: u32) -> Lines {
-        let none = Line { first: NONE, last: NONE, former: 0, generation: 0 };
-        Lines(vec![none; Lines::count(slots.into())].into())
+impl FlowLines {
+    fn new(slots: u32) -> FlowLines {
+        let none = FlowLine { first: NONE, last: NONE, former: 0, generation: 0 };
+        FlowLines(vec![none; FlowLines::count(slots.into())].into())
     }
 
     const fn count(slots: u64) -> usize {
@@ -92,12 +92,12 @@ impl Lines {
     }
 
     #[inline]
-    fn of(&self, flow: u64) -> &Line {
+    fn of(&self, flow: u64) -> &FlowLine {
         &self.0[flow as usize & (self.0.len() - 1)]
     }
 
     #[inline]
-    fn of_mut(&mut self, flow: u64) -> &mut Line {
+    fn of_mut(&mut self, flow: u64) -> &mut FlowLine {
         let last = self.0.len() - 1;
         &mut self.0[flow as usize & last]
     }
@@ -108,12 +108,12 @@ impl Waiting {
     pub fn new(slots: u32) -> Waiting {
         let mut frames = Vec::with_capacity(slots as usize);
         frames.resize((slots as usize).min(TOUCHED), Frame::default());
-        Waiting { lines: Lines::new(slots), frames }
+        Waiting { lines: FlowLines::new(slots), frames }
     }
 
     /// The memory that so many slots take, in bytes.
     pub(crate) const fn memory(slots: u64) -> u64 {
-        slots * size_of::<Frame>() as u64 + (Lines::count(slots) * size_of::<Line>()) as u64
+        slots * size_of::<Frame>() as u64 + (FlowLines::count(slots) * size_of::<FlowLine>()) as u64
     }
 
     /// A frame joins, `packet` by its flow key, and the present generation of keys is this: that by
@@ -132,7 +132,7 @@ impl Waiting {
             line.generation = generation;
             self.change(flow);
         }
-        let Line { last, generation, .. } = *self.lines.of(flow);
+        let FlowLine { last, generation, .. } = *self.lines.of(flow);
         let frame =
             Frame { flow, arrived: now, before: last, after: NONE, len, class, former: false };
         self.frames[slot as usize] = frame;
@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn a_larger_gate_has_more_lines() {
         assert_eq!(
-            [0, 4096, 4100, 1 << 17, 1 << 30].map(Lines::count),
+            [0, 4096, 4100, 1 << 17, 1 << 30].map(FlowLines::count),
             [1 << 10, 1 << 10, 1 << 11, 1 << 15, 1 << 16]
         );
         assert_eq!(Waiting::memory(8192), 8192 * 32 + 2048 * 16);

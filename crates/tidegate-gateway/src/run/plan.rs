@@ -43,20 +43,20 @@ pub struct Settings {
 
 /// What is to be done, all of it checked.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct GatePlan {
     settings: Settings,
     mtu: u32,
     /// Cells for what waits and is under way in the one direction and in the other.
     cells: [u32; 2],
 }
 
-impl Plan {
+impl GatePlan {
     /// A plan for two interfaces of this `mtu`, in bytes.
     ///
     /// # Errors
     /// Names the field, its value and the bound; a field of the managed way back begins with
     /// `back.`.
-    pub fn new(settings: Settings, mtu: u32) -> Result<Plan, ConfigError> {
+    pub fn new(settings: Settings, mtu: u32) -> Result<GatePlan, ConfigError> {
         names(&settings)?;
         if settings.delay > LONGEST_DELAY {
             return Err(ConfigError::new(
@@ -98,7 +98,7 @@ impl Plan {
             );
             return Err(ConfigError::new(field, way.link.limit, why));
         }
-        Ok(Plan { settings, mtu, cells: [there as u32, back as u32] })
+        Ok(GatePlan { settings, mtu, cells: [there as u32, back as u32] })
     }
 
     /// What was asked for.
@@ -115,7 +115,7 @@ impl Plan {
     /// the other.
     ///
     /// # Errors
-    /// A queue cannot be built; [`new`](Plan::new) has tried.
+    /// A queue cannot be built; [`new`](GatePlan::new) has tried.
     pub fn lanes<W: Observer + Default>(
         &self,
         secret: Secret,
@@ -128,7 +128,7 @@ impl Plan {
     /// other of the way back if that is managed, too.
     ///
     /// # Errors
-    /// A queue cannot be built; [`new`](Plan::new) has tried.
+    /// A queue cannot be built; [`new`](GatePlan::new) has tried.
     pub fn lanes_seen_by<W: Observer>(
         &self,
         secret: Secret,
@@ -151,7 +151,7 @@ impl Plan {
     ///
     /// # Errors
     /// What cannot be otherwise in a gate that runs, by field.
-    pub fn instead_of(&self, old: &Plan, secret: Secret) -> Result<Renewal, ConfigError> {
+    pub fn instead_of(&self, old: &GatePlan, secret: Secret) -> Result<Renewal, ConfigError> {
         const ANEW: &str = "cannot be otherwise while the gate runs; end it and start it anew";
         let (new, was) = (&self.settings, &old.settings);
         for (field, value, same) in [
@@ -204,7 +204,7 @@ impl Plan {
         Ok(Renewal { there: there.managed(secret, *delay, pool)?, back })
     }
 
-    /// The most memory that a gate takes, in bytes: what is [laid out](Plan::laid_out), the queues'
+    /// The most memory that a gate takes, in bytes: what is [laid out](GatePlan::laid_out), the queues'
     /// state, and what the queues keep of each frame that waits.
     pub fn memory(&self) -> u64 {
         let kept = |((_, way), cells): ((&str, &Way), u32)| {

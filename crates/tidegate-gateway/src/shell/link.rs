@@ -12,7 +12,7 @@ use crate::device::lossy::{Lossy, Lost};
 use crate::device::ring::Ring;
 use crate::machine::{clock, host};
 use crate::path::gate::Gate;
-use crate::run::plan::Plan;
+use crate::run::plan::GatePlan;
 use crate::run::pump::{Commands, Event, Request, pump};
 use crate::run::way::Secret;
 use crate::shell::network::{EAST, Network, WEST};
@@ -24,7 +24,7 @@ use crate::watch::sample::{Sampler, Samples, samples};
 #[derive(Debug)]
 pub struct Wanted {
     /// Both directions.
-    pub plan: Plan,
+    pub plan: GatePlan,
     /// What the link loses at random.
     pub loss: [Prob; 2],
     /// Who writes captures.

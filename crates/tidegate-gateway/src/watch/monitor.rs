@@ -7,14 +7,14 @@ use std::time::SystemTime;
 use tidegate::{Span, Time};
 
 use crate::machine::host;
-use crate::run::plan::Plan;
+use crate::run::plan::GatePlan;
 use crate::run::way::Way;
 use crate::watch::counters::{ClassTally, Counters, Tally};
 use crate::watch::interval::Sent;
 use crate::watch::offenders::{Alarm, Offenders};
 use crate::watch::sample::{LaneSample, Sample, Samples};
 use crate::watch::snapshot::{
-    self, Bucket, Class, Delay, Delays, Direction, Flow, Flows, Link, Queue, Reading, Recent,
+    self, Bucket, Class, Delay, Delays, Direction, FlowState, Flows, Link, Queue, Reading, Recent,
     Reloads, SCHEMA, Snapshot,
 };
 use crate::watch::sojourn::Sojourns;
@@ -48,9 +48,9 @@ struct Kept {
 #[derive(Debug)]
 struct Gated {
     name: String,
-    plan: Plan,
+    plan: GatePlan,
     /// What it has been told to go by, and does not yet by the last sample.
-    next: VecDeque<Plan>,
+    next: VecDeque<GatePlan>,
     running: bool,
     samples: Samples,
     last: Box<Sample>,
@@ -73,7 +73,7 @@ struct Past {
 impl Monitor {
     /// A monitor for these links, each with its name, its plan and whence its samples come, which
     /// begin `now`.
-    pub fn new(now: Time, links: impl IntoIterator<Item = (String, Plan, Samples)>) -> Monitor {
+    pub fn new(now: Time, links: impl IntoIterator<Item = (String, GatePlan, Samples)>) -> Monitor {
         let links = links
             .into_iter()
             .map(|(name, plan, samples)| Gated::new(now, name, plan, samples))
@@ -118,7 +118,7 @@ impl Monitor {
     }
 
     /// The gate of this number has been told to go by another plan.
-    pub fn goes_by(&self, number: usize, plan: &Plan) {
+    pub fn goes_by(&self, number: usize, plan: &GatePlan) {
         self.kept().links[number].next.push_back(plan.clone());
     }
 
@@ -155,13 +155,13 @@ impl Day {
 }
 
 /// The ways of both directions.
-fn ways(plan: &Plan) -> [Option<&Way>; 2] {
+fn ways(plan: &GatePlan) -> [Option<&Way>; 2] {
     let settings = plan.settings();
     [Some(&settings.there), settings.back.as_ref()]
 }
 
 impl Gated {
-    fn new(now: Time, name: String, plan: Plan, samples: Samples) -> Gated {
+    fn new(now: Time, name: String, plan: GatePlan, samples: Samples) -> Gated {
         let mut last = Box::new(Sample::empty(0, plan.settings().back.as_ref().map(|_| 0)));
         last.at = now;
         let offenders = ways(&plan)
@@ -341,7 +341,7 @@ fn flows(offenders: &Offenders, day: Day) -> Flows {
     };
     let flow = |sent: &Sent| {
         let offence = offence(sent);
-        Flow {
+        FlowState {
             flow: sent.flow.to_string(),
             rate_bps: last.per_second(sent.bytes as f64),
             share: sent.bytes as f64 / last.arrived.max(1) as f64,
@@ -354,7 +354,8 @@ fn flows(offenders: &Offenders, day: Day) -> Flows {
         let sent = last.flows.iter().find(|sent| (sent.flow, sent.class) == (flow, class));
         sent.copied().unwrap_or(Sent::nothing(flow, class))
     };
-    let mut told: Vec<Flow> = offenders.offenders().map(|offender| flow(&sent(offender))).collect();
+    let mut told: Vec<FlowState> =
+        offenders.offenders().map(|offender| flow(&sent(offender))).collect();
     told.sort_by(|one, other| {
         other.rate_bps.total_cmp(&one.rate_bps).then_with(|| one.flow.cmp(&other.flow))
     });

@@ -242,14 +242,14 @@ pub struct Flows {
     /// How often a flow has become an offender. A counter.
     pub became_offender: u64,
     /// Those that are offenders now, the one that sends most first.
-    pub offenders: Vec<Flow>,
+    pub offenders: Vec<FlowState>,
     /// The ten that sent most, offenders among them, the one that sent most first.
-    pub top: Vec<Flow>,
+    pub top: Vec<FlowState>,
 }
 
 /// A flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Flow {
+pub struct FlowState {
     /// Who it is, by the flow key: `10.0.0.1:5001 -> 10.0.1.2:80 udp`, `10.0.0.1`.
     pub flow: String,
     /// What arrived of it, in bit/s.

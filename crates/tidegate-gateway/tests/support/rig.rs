@@ -10,7 +10,7 @@ use tidegate_gateway::device::memory::{Cable, End, cable};
 use tidegate_gateway::device::port::Port;
 use tidegate_gateway::path::gate::{Gate, Next};
 use tidegate_gateway::path::sort::{Class, deal};
-use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::way::{Secret, Way};
 use tidegate_gateway::watch::counters::Account;
 use tidegate_gateway::watch::counters::{Counters, Loss, Tally};
@@ -52,7 +52,7 @@ pub struct Rig<'a> {
 }
 
 impl Rig<'_> {
-    pub fn new<'a>(plan: &Plan, fates: &'a mut Fates) -> Rig<'a> {
+    pub fn new<'a>(plan: &GatePlan, fates: &'a mut Fates) -> Rig<'a> {
         let ((clients, inner), (outer, servers)) = (wide_cable(), wide_cable());
         let (there, back) = plan.lanes(SECRET, Some(fates)).unwrap();
         Rig {
@@ -152,7 +152,7 @@ pub struct Terms {
 }
 
 /// Any plan by these terms.
-fn any_plan(dice: &mut Rng, terms: Terms) -> Plan {
+fn any_plan(dice: &mut Rng, terms: Terms) -> GatePlan {
     let allowed: &[&str] = if terms.with_list { &["10.0.0.3", "2001:db8::/32"] } else { &[] };
     let allowed: Vec<_> = allowed.iter().map(|text| text.parse().unwrap()).collect();
     let mut any = || {
@@ -161,7 +161,7 @@ fn any_plan(dice: &mut Rng, terms: Terms) -> Plan {
     };
     let (there, back) = (any(), terms.both_ways.then(any));
     let delay = Span::from_millis([0, 0, 3][dice.below(3) as usize]);
-    Plan::new(Settings { delay, ..settings(there, back) }, 1500).unwrap()
+    GatePlan::new(Settings { delay, ..settings(there, back) }, 1500).unwrap()
 }
 
 /// Every frame and every byte is accounted for.
@@ -182,7 +182,7 @@ fn in_order(frames: &[Vec<u8>], last: &mut HashMap<u8, u32>, what: &str) {
 /// checked: nothing is lost by a reload, no flow overtaken, every frame accounted for.
 pub struct Trial<'a> {
     rig: Rig<'a>,
-    plan: Plan,
+    plan: GatePlan,
     terms: Terms,
     /// How the gate stands: to take it checks that all that waits is counted.
     sample: Sample,

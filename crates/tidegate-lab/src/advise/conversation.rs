@@ -179,13 +179,13 @@ impl Grid {
 
 /// A way of a conversation in the loaded direction, and the way back.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Flow<'a> {
+pub(super) struct DirectedFlow<'a> {
     pub(super) conversation: &'a Conversation,
     /// Which of its ends sends.
     pub(super) from: usize,
 }
 
-impl<'a> Flow<'a> {
+impl<'a> DirectedFlow<'a> {
     pub(super) fn way(self) -> &'a Way {
         &self.conversation.ways[self.from]
     }

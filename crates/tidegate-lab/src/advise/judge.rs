@@ -2,7 +2,7 @@
 use tidegate::Span;
 use tidegate_packet::Transport;
 
-use super::conversation::{Flow, Grid};
+use super::conversation::{DirectedFlow, Grid};
 use super::round_trip::Known;
 use super::survey::{Loaded, Survey};
 use super::window::{Load, Sent, Window};
@@ -52,7 +52,7 @@ pub(super) enum Kind {
 /// A flow and what it is.
 #[derive(Clone, Debug)]
 pub(super) struct Judged<'s> {
-    pub(super) flow: Flow<'s>,
+    pub(super) flow: DirectedFlow<'s>,
     pub(super) kind: Kind,
     pub(super) sent: Sent,
     /// While it sends, in bit/s.
@@ -96,7 +96,8 @@ pub(super) fn judge<'s>(
         first.iter().filter(steady).filter_map(|j| Some((j.sent.span?, j.rate))).collect();
     let window = load.flooded(window, &floods);
     let court = Court::new(loaded, load.grid, window, rate);
-    let unanswered = |flow: &&Flow<'_>| flow.way().opened.is_some() && flow.back().packets == 0;
+    let unanswered =
+        |flow: &&DirectedFlow<'_>| flow.way().opened.is_some() && flow.back().packets == 0;
     // Where only one direction was captured, no answer is to be seen.
     let requests = loaded.flows.iter().filter(|_| loaded.back_packets > 0);
     let unanswered = requests.filter(unanswered).count() as u64;
@@ -110,7 +111,7 @@ pub(super) fn judge<'s>(
 
 /// Where the capture was taken, as far as losses and loads show it.
 fn spot(survey: &Survey, loaded: &Loaded<'_>, load: &Load) -> Spot {
-    let sum = |of: fn(&Flow<'_>) -> u64| loaded.flows.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&DirectedFlow<'_>) -> u64| loaded.flows.iter().map(of).sum::<u64>();
     let again = sum(|flow| flow.way().sequence.again);
     let filled = sum(|flow| flow.way().sequence.filled);
     let enough = 10.max(survey.packets / 100_000);
@@ -136,7 +137,7 @@ struct Court {
 impl Court {
     fn new(loaded: &Loaded<'_>, grid: Grid, window: Window, rate: f64) -> Court {
         let mut court = Court { grid, window, fair: rate, ended: None };
-        let sends = |flow: &Flow<'_>| {
+        let sends = |flow: &DirectedFlow<'_>| {
             Sent::by(*flow, window).packets >= LEAST_PACKETS || court.stalled(*flow)
         };
         let count = loaded.flows.iter().filter(|flow| court.counts(flow) && sends(flow)).count();
@@ -147,7 +148,7 @@ impl Court {
     }
 
     /// Whether a flow carries data.
-    fn counts(&self, flow: &Flow<'_>) -> bool {
+    fn counts(&self, flow: &DirectedFlow<'_>) -> bool {
         !is_tcp(*flow) || flow.way().data > 0
     }
 
@@ -156,7 +157,7 @@ impl Court {
         flows.filter_map(|flow| self.judged(*flow)).collect()
     }
 
-    fn judged<'s>(&self, flow: Flow<'s>) -> Option<Judged<'s>> {
+    fn judged<'s>(&self, flow: DirectedFlow<'s>) -> Option<Judged<'s>> {
         let sent = Sent::by(flow, self.window);
         let stalled = self.stalled(flow);
         if sent.packets < LEAST_PACKETS && !stalled {
@@ -174,7 +175,7 @@ impl Court {
         Some(Judged { flow, kind, sent, rate, round_trip })
     }
 
-    fn datagrams(&self, flow: Flow<'_>, sent: &Sent, rate: f64) -> Kind {
+    fn datagrams(&self, flow: DirectedFlow<'_>, sent: &Sent, rate: f64) -> Kind {
         if flow.conversation.quic {
             return Kind::Quic;
         }
@@ -187,7 +188,7 @@ impl Court {
         if steady || !answers { Kind::Flood } else { Kind::Untold }
     }
 
-    fn tcp(&self, flow: Flow<'_>, sent: &Sent, rate: f64) -> Kind {
+    fn tcp(&self, flow: DirectedFlow<'_>, sent: &Sent, rate: f64) -> Kind {
         if self.ended_soon(flow) || self.would_end(flow) {
             return Kind::Short;
         }
@@ -199,7 +200,7 @@ impl Court {
     }
 
     /// Whether it loses much and sends on as before, at a rate that no TCP has at such losses.
-    fn heeds_nothing(&self, flow: Flow<'_>, sent: &Sent, rate: f64) -> bool {
+    fn heeds_nothing(&self, flow: DirectedFlow<'_>, sent: &Sent, rate: f64) -> bool {
         let lost = sent.again as f64 / sent.packets.max(1) as f64;
         if lost < LOSES || sent.packets < 200 {
             return false;
@@ -215,13 +216,13 @@ impl Court {
     }
 
     /// The rate of a flow before the window, in bit/s.
-    fn before(&self, flow: Flow<'_>) -> f64 {
+    fn before(&self, flow: DirectedFlow<'_>) -> f64 {
         Sent::by(flow, Window { from: 0, to: self.window.from }).rate(self.grid)
     }
 
     /// Whether a connection was at work just before the window and did not end: a flood can leave
     /// it nothing at all.
-    fn stalled(&self, flow: Flow<'_>) -> bool {
+    fn stalled(&self, flow: DirectedFlow<'_>) -> bool {
         let (way, back) = (flow.way(), flow.back());
         let ended = [way.ended, back.ended].into_iter().flatten().min();
         let over = ended.is_some_and(|at| self.grid.index(at) < self.window.from);
@@ -232,7 +233,7 @@ impl Court {
     }
 
     /// Whether it came to an end within the window, and soon.
-    fn ended_soon(&self, flow: Flow<'_>) -> bool {
+    fn ended_soon(&self, flow: DirectedFlow<'_>) -> bool {
         let ended = [flow.way().ended, flow.back().ended].into_iter().flatten().min();
         let within = ended.is_some_and(|at| {
             let index = self.grid.index(at);
@@ -243,7 +244,7 @@ impl Court {
 
     /// Whether others like it have ended: it began within the window, or it is no larger than they
     /// are and stalls.
-    fn would_end(&self, flow: Flow<'_>) -> bool {
+    fn would_end(&self, flow: DirectedFlow<'_>) -> bool {
         let Some(largest) = self.ended else { return false };
         let Some(since) = flow.way().opened.or(flow.back().opened) else { return false };
         let began = self.grid.index(since) >= self.window.from;
@@ -251,13 +252,13 @@ impl Court {
     }
 
     /// From its first packet to its last, as a part of the window's length.
-    fn life(&self, flow: Flow<'_>) -> f64 {
+    fn life(&self, flow: DirectedFlow<'_>) -> f64 {
         let way = flow.way();
         let steps = self.grid.index(way.last) + 1 - self.grid.index(way.first);
         f64::from(steps) / f64::from((self.window.to - self.window.from).max(1))
     }
 }
 
-pub(super) fn is_tcp(flow: Flow<'_>) -> bool {
+pub(super) fn is_tcp(flow: DirectedFlow<'_>) -> bool {
     matches!(flow.conversation.ends.transport, Transport::Ports { protocol: 6, .. })
 }

@@ -8,7 +8,7 @@ use tidegate_packet::{
 };
 
 use super::AdviseError;
-use super::conversation::{Conversation, Flow, Grid, Way, place_of};
+use super::conversation::{Conversation, DirectedFlow, Grid, Way, place_of};
 use super::sides::{Place, Sides};
 use crate::replication::{Progress, Watch};
 
@@ -163,7 +163,7 @@ impl Survey {
                 Some(place) => usize::from(!heavier(place)),
                 None => usize::from(a.bytes < b.bytes),
             };
-            let flow = Flow { conversation, from };
+            let flow = DirectedFlow { conversation, from };
             loaded.back_bytes += flow.back().bytes;
             loaded.back_packets += flow.back().packets;
             if flow.way().packets > 0 {
@@ -182,7 +182,7 @@ impl Survey {
 /// What goes the way that carries more.
 #[derive(Debug)]
 pub(super) struct Loaded<'s> {
-    pub(super) flows: Vec<Flow<'s>>,
+    pub(super) flows: Vec<DirectedFlow<'s>>,
     /// What goes the other way.
     pub(super) back_bytes: u64,
     pub(super) back_packets: u64,

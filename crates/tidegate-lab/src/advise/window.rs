@@ -1,7 +1,7 @@
 //! When the link was busy, and what a flow sent then.
 use tidegate::Rate;
 
-use super::conversation::{Cell, Flow, Grid};
+use super::conversation::{Cell, DirectedFlow, Grid};
 use super::survey::{Loaded, Survey};
 
 /// A stretch of time in which the link carries so much of its rate is busy. What Ethernet adds to a
@@ -122,7 +122,7 @@ pub(super) struct Sent {
 const SILENT: f64 = 0.2;
 
 impl Sent {
-    pub(super) fn by(flow: Flow<'_>, window: Window) -> Sent {
+    pub(super) fn by(flow: DirectedFlow<'_>, window: Window) -> Sent {
         Sent::of(window.cells(&flow.way().cells))
     }
 

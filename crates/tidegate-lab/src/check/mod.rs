@@ -6,7 +6,7 @@ use tidegate::parts::spread::sharing;
 use tidegate::{Bytes, Link, Rate, Seed, Size, Span};
 use tidegate_report::Overload;
 
-use crate::layout::{Flow, Load, Plan, base_round_trips, mean_round_trip};
+use crate::layout::{Load, PlannedFlow, SeedPlan, base_round_trips, mean_round_trip};
 use crate::problem::Problems;
 use crate::replication::{BYTES_PER_FLOW_KEPT, stats, values};
 use crate::scenario::{Group, ManagedLink, Medium, Network, Scenario, Source};
@@ -149,7 +149,7 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
         .chain(tried)
         .map(|spec| queue_check(spec, &link, scenario.flows()))
         .collect::<Result<Vec<_>, _>>()?;
-    let plan = Plan::new(scenario, Seed::new(scenario.run.seed));
+    let plan = SeedPlan::new(scenario, Seed::new(scenario.run.seed));
     let shares = plan.fair_shares(scenario);
     let rtts = base_round_trips(scenario, &plan);
     let load = Load::of(scenario, &plan);
@@ -251,7 +251,7 @@ fn queue_check(spec: &QueueSpec, link: &Link, flows: u64) -> Result<QueueCheck, 
 
 fn group_checks(
     scenario: &Scenario,
-    plan: &Plan,
+    plan: &SeedPlan,
     shares: &[f64],
     rtts: &[Span],
     load: &Load,
@@ -290,10 +290,10 @@ fn spread(spans: impl Iterator<Item = Span>) -> (Span, Span) {
 }
 
 /// Every packet of every flow crosses its links; TCP's share is acknowledged the same way back.
-fn events(scenario: &Scenario, plan: &Plan, shares: &[f64]) -> f64 {
+fn events(scenario: &Scenario, plan: &SeedPlan, shares: &[f64]) -> f64 {
     let mut routes = plan.routes();
     let seconds = scenario.run.duration.as_secs();
-    let packets = |(flow, share): (&Flow, &f64)| {
+    let packets = |(flow, share): (&PlannedFlow, &f64)| {
         let hops = routes.path(flow.from, flow.to).len() as f64;
         let group = &scenario.groups[flow.group as usize];
         let bits = match group.demand(scenario.run.duration) {

@@ -8,7 +8,7 @@ use tidegate_packet::{Ends, FlowHasher, FlowKey};
 use tidegate_sim::{Forge as SimForge, ForgedKeys};
 
 use super::network::{mean_packet, queue_dice};
-use super::{Layout, Plan};
+use super::{Layout, SeedPlan};
 use crate::scenario::{Forge, Group, Scenario};
 
 /// The most keys that one group has found to collide with users', and how many it tries.
@@ -21,7 +21,7 @@ const FEW: u8 = 16;
 /// is of the catalog.
 pub(crate) fn forged(
     scenario: &Scenario,
-    plan: &Plan,
+    plan: &SeedPlan,
     seed: Seed,
     watched: Option<&AnyConfig>,
 ) -> Vec<Option<SimForge>> {
@@ -42,7 +42,7 @@ pub(crate) fn forged(
 }
 
 /// The keys of users' flows: of those that heed losses.
-fn victims(scenario: &Scenario, plan: &Plan) -> Vec<u64> {
+fn victims(scenario: &Scenario, plan: &SeedPlan) -> Vec<u64> {
     let user = |group: u32| scenario.groups[group as usize].source.heeds_loss();
     let users = plan.flows.iter().filter(|flow| user(flow.group));
     users.map(|flow| flow.key).collect::<BTreeSet<_>>().into_iter().collect()
@@ -51,7 +51,7 @@ fn victims(scenario: &Scenario, plan: &Plan) -> Vec<u64> {
 /// Keys that the watched queue puts to users'. The same dice build the same queue, which is what an
 /// attacker can do who knows its secret. A queue that has no places for flows has no collisions
 /// either: there any key is as good.
-fn colliding(layout: &Layout<'_>, plan: &Plan, watched: Option<&AnyConfig>) -> ForgedKeys {
+fn colliding(layout: &Layout<'_>, plan: &SeedPlan, watched: Option<&AnyConfig>) -> ForgedKeys {
     let Some((queue, ways)) = watched.and_then(|config| twin(layout, plan, config)) else {
         return ForgedKeys::Fresh;
     };
@@ -69,7 +69,7 @@ fn colliding(layout: &Layout<'_>, plan: &Plan, watched: Option<&AnyConfig>) -> F
 }
 
 /// The watched queue as it will be, and how many of its places make a set.
-fn twin(layout: &Layout<'_>, plan: &Plan, config: &AnyConfig) -> Option<(AnyQueue, usize)> {
+fn twin(layout: &Layout<'_>, plan: &SeedPlan, config: &AnyConfig) -> Option<(AnyQueue, usize)> {
     let wire = &plan.wires[plan.watched as usize];
     let mean_packet = mean_packet(layout.scenario);
     let link = Link { rate: wire.rate, limit: wire.limit?, mean_packet };

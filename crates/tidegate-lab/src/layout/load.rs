@@ -10,7 +10,7 @@ use tidegate::{Seed, Time};
 use tidegate_report::Overload;
 use tidegate_report::overload::ACCESS;
 
-use super::{Flow, Plan};
+use super::{PlannedFlow, SeedPlan};
 use crate::scenario::{Group, Scenario, When};
 
 /// What rounding may do to a sum of rates that fills a link to the bit.
@@ -32,7 +32,7 @@ pub(crate) struct Load {
 pub fn overloads(scenario: &Scenario) -> Vec<Overload> {
     // Without such sources there is nothing to lay out.
     if scenario.groups.iter().any(|group| group.demand(scenario.run.duration).is_some()) {
-        Load::of(scenario, &Plan::new(scenario, Seed::new(scenario.run.seed))).overloads
+        Load::of(scenario, &SeedPlan::new(scenario, Seed::new(scenario.run.seed))).overloads
     } else {
         vec![]
     }
@@ -41,14 +41,14 @@ pub fn overloads(scenario: &Scenario) -> Vec<Overload> {
 /// A flow with a rate of its own, on its way.
 struct Stream<'p> {
     number: usize,
-    flow: &'p Flow,
+    flow: &'p PlannedFlow,
     path: Vec<u32>,
     /// The rate at which it comes to each wire of its path, in bit/s, and to its end.
     comes: Vec<f64>,
 }
 
 impl Load {
-    pub fn of(scenario: &Scenario, plan: &Plan) -> Load {
+    pub fn of(scenario: &Scenario, plan: &SeedPlan) -> Load {
         let end = Time::ZERO + scenario.run.duration;
         let mut streams = streams(scenario, plan);
         let window = [scenario.run.warmup, scenario.run.duration].map(|at| Time::ZERO + at);
@@ -80,14 +80,14 @@ impl Load {
     }
 }
 
-fn streams<'p>(scenario: &Scenario, plan: &'p Plan) -> Vec<Stream<'p>> {
+fn streams<'p>(scenario: &Scenario, plan: &'p SeedPlan) -> Vec<Stream<'p>> {
     let mut routes = plan.routes();
     let demands: Vec<Option<f64>> = scenario
         .groups
         .iter()
         .map(|g| g.demand(scenario.run.duration).map(|rate| rate.as_bps() as f64))
         .collect();
-    let stream = |(number, flow): (usize, &'p Flow)| {
+    let stream = |(number, flow): (usize, &'p PlannedFlow)| {
         let demand = demands[flow.group as usize]?;
         let path = routes.path(flow.from, flow.to);
         let comes = vec![demand; path.len() + 1];
@@ -100,7 +100,7 @@ fn streams<'p>(scenario: &Scenario, plan: &'p Plan) -> Vec<Stream<'p>> {
 fn overloaded(
     scenario: &Scenario,
     streams: &[Stream<'_>],
-    plan: &Plan,
+    plan: &SeedPlan,
     end: Time,
 ) -> BTreeMap<u32, f64> {
     let mut sums = vec![0.0; plan.wires.len()];
@@ -128,7 +128,7 @@ fn overloaded(
 }
 
 /// When `flow` sends. The rate of one that comes and goes by itself is a mean over all the time.
-fn active(group: &Group, flow: &Flow, end: Time) -> Vec<(Time, Time)> {
+fn active(group: &Group, flow: &PlannedFlow, end: Time) -> Vec<(Time, Time)> {
     match group.when() {
         When::Calls | When::Lives => vec![(Time::ZERO, end)],
         When::Start | When::Active => {
@@ -156,7 +156,7 @@ fn peak(mut changes: Vec<(Time, f64)>) -> f64 {
 /// The overloaded wires that have no queue, the access links of a group as one.
 fn named(
     scenario: &Scenario,
-    plan: &Plan,
+    plan: &SeedPlan,
     streams: &[Stream<'_>],
     beyond: &BTreeMap<u32, f64>,
 ) -> Vec<Overload> {

@@ -37,7 +37,7 @@ const ACCESS_DELAY_LIMIT: Span = Span::from_millis(100_000);
 
 /// A flow.
 #[derive(Clone, Debug)]
-pub(crate) struct Flow {
+pub(crate) struct PlannedFlow {
     pub group: u32,
     pub from: u32,
     pub to: u32,
@@ -53,22 +53,22 @@ pub(crate) struct Flow {
 
 /// A scenario laid out for one seed.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct SeedPlan {
     /// Nodes that have a name; hosts come after them and have none.
     pub nodes: Vec<String>,
     pub node_count: u32,
     pub wires: Vec<Wire>,
-    pub flows: Vec<Flow>,
+    pub flows: Vec<PlannedFlow>,
     /// The watched link, whose figures are reported.
     pub watched: u32,
 }
 
-impl Plan {
+impl SeedPlan {
     /// Lays out `scenario` for `seed`.
-    pub fn new(scenario: &Scenario, seed: Seed) -> Plan {
+    pub fn new(scenario: &Scenario, seed: Seed) -> SeedPlan {
         let mut plan = match &scenario.network {
-            Network::Dumbbell(dumbbell, ways) => Plan::dumbbell(dumbbell, ways),
-            Network::Graph(graph) => Plan::graph(graph),
+            Network::Dumbbell(dumbbell, ways) => SeedPlan::dumbbell(dumbbell, ways),
+            Network::Graph(graph) => SeedPlan::graph(graph),
         };
         plan.settle(scenario, seed);
         let hasher = FlowHasher::seeded(scenario.run.flow_key.0, seed);
@@ -80,11 +80,11 @@ impl Plan {
         plan
     }
 
-    fn dumbbell(d: &Dumbbell, ways: &Ways) -> Plan {
+    fn dumbbell(d: &Dumbbell, ways: &Ways) -> SeedPlan {
         let there = Wire::new((0, 1), (d.rate, d.delay), Some(d.limit));
-        let wires = vec![there.clone(), Plan::back(&there, ways)];
+        let wires = vec![there.clone(), SeedPlan::back(&there, ways)];
         let nodes = vec!["left".to_string(), "right".to_string()];
-        Plan { nodes, node_count: 2, wires, flows: vec![], watched: 0 }
+        SeedPlan { nodes, node_count: 2, wires, flows: vec![], watched: 0 }
     }
 
     /// The way back of `there`.
@@ -107,7 +107,7 @@ impl Plan {
         }
     }
 
-    fn graph(g: &Graph) -> Plan {
+    fn graph(g: &Graph) -> SeedPlan {
         let mut nodes: Vec<String> = vec![];
         let mut node = |name: &str| {
             let known = nodes.iter().position(|n| n == name);
@@ -124,11 +124,11 @@ impl Plan {
                 watched = wires.len() as u32;
             }
             let there = Wire::new((from, to), (link.rate, link.delay), link.limit);
-            let back = Plan::back(&there, &link.ways);
+            let back = SeedPlan::back(&there, &link.ways);
             wires.extend([there, back]);
         }
         let node_count = nodes.len() as u32;
-        Plan { nodes, node_count, wires, flows: vec![], watched }
+        SeedPlan { nodes, node_count, wires, flows: vec![], watched }
     }
 
     /// Adds a group's hosts and flows.
@@ -155,7 +155,16 @@ impl Plan {
             let ends = Ends::simulated(client, numbers.server(), 1024 + connection as u16, 5001);
             let key = layout.hasher.hash(&ends);
             let data = layout.data(index);
-            self.flows.push(Flow { group: layout.index, from, to, key, start, stop, again, data });
+            self.flows.push(PlannedFlow {
+                group: layout.index,
+                from,
+                to,
+                key,
+                start,
+                stop,
+                again,
+                data,
+            });
         }
     }
 
@@ -236,7 +245,7 @@ impl Plan {
     /// `shares`; 0 where it may be silent by itself within the measured time.
     pub fn starved_below(&self, scenario: &Scenario, shares: &[f64]) -> Vec<f64> {
         let (from, to) = (Time::ZERO + scenario.run.warmup, Time::ZERO + scenario.run.duration);
-        let below = |(flow, share): (&Flow, &f64)| {
+        let below = |(flow, share): (&PlannedFlow, &f64)| {
             let sends = scenario.groups[flow.group as usize].source.always_sends();
             let throughout = flow.start <= from && flow.stop >= to && flow.data.is_none();
             if sends && throughout { STARVED * share } else { 0.0 }
@@ -379,7 +388,11 @@ mod tests {
              rate = \"1 kbit/s\"\ncount = {count}\nstart = {start}\n"
         );
         let scenario = Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap();
-        Plan::new(&scenario, Seed::new(3)).flows.iter().map(|flow| flow.start.as_secs()).collect()
+        SeedPlan::new(&scenario, Seed::new(3))
+            .flows
+            .iter()
+            .map(|flow| flow.start.as_secs())
+            .collect()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 use tidegate::{Bytes, ConfigError, Link, Rate, Rng, Seed, Span};
 use tidegate_sim as sim;
 
-use super::Plan;
+use super::SeedPlan;
 use crate::scenario::{Group, Medium, Network, Scenario, Source, lowered};
 
 /// The network of `plan`, its managed links with queues that `queue` builds: asked in order, with
@@ -12,7 +12,7 @@ use crate::scenario::{Group, Medium, Network, Scenario, Source, lowered};
 /// A queue that cannot be built.
 pub(crate) fn network<Q>(
     scenario: &Scenario,
-    plan: &Plan,
+    plan: &SeedPlan,
     seed: Seed,
     forged: &[Option<sim::Forge>],
     queue: impl Fn(usize, Link, Rng) -> Result<Q, ConfigError>,
@@ -95,14 +95,14 @@ pub(super) fn medium(
 }
 
 /// What the queue at wire number `index` is called, after its nodes.
-fn label(plan: &Plan, index: usize) -> String {
+fn label(plan: &SeedPlan, index: usize) -> String {
     let name = |node: u32| plan.nodes.get(node as usize).map_or("", String::as_str);
     let wire = &plan.wires[index];
     format!("{}->{}", name(wire.from), name(wire.to))
 }
 
 /// The dice of that queue: by its number, since two links may lie between the same nodes.
-pub(super) fn queue_dice(plan: &Plan, index: usize, seed: Seed) -> Rng {
+pub(super) fn queue_dice(plan: &SeedPlan, index: usize, seed: Seed) -> Rng {
     seed.stream(&format!("queue {index} {}", label(plan, index)))
 }
 

@@ -3,12 +3,12 @@ use std::collections::BTreeMap;
 
 use tidegate::{Bytes, Span};
 
-use super::{Flow, Plan};
+use super::{PlannedFlow, SeedPlan};
 
 /// Shortest routes, as the simulator takes them: fewest links, then least delay, then the link
 /// declared first.
 pub(crate) struct Routes<'p> {
-    plan: &'p Plan,
+    plan: &'p SeedPlan,
     /// Wires out of each node, as a range of `out`.
     first: Vec<u32>,
     out: Vec<u32>,
@@ -17,7 +17,7 @@ pub(crate) struct Routes<'p> {
 }
 
 impl<'p> Routes<'p> {
-    pub fn new(plan: &'p Plan) -> Routes<'p> {
+    pub fn new(plan: &'p SeedPlan) -> Routes<'p> {
         let mut first = vec![0u32; plan.node_count as usize + 1];
         for wire in &plan.wires {
             first[wire.from as usize + 1] += 1;
@@ -100,7 +100,7 @@ impl<'p> Routes<'p> {
 
     /// What the way of `flow` takes a packet of no length and one of 65536 bytes when nothing
     /// waits.
-    pub fn idle(&mut self, flow: &Flow) -> [Span; 2] {
+    pub fn idle(&mut self, flow: &PlannedFlow) -> [Span; 2] {
         [0, 1 << 16].map(|len| {
             let way = self.path(flow.from, flow.to);
             let wires = way.iter().map(|&index| &self.plan.wires[index as usize]);
@@ -112,7 +112,7 @@ impl<'p> Routes<'p> {
 
     /// The time of a `there`-byte packet from `from` to `to` and of a `back`-byte answer through
     /// empty queues.
-    pub fn base_rtt(&mut self, flow: &Flow, there: Bytes, back: Bytes) -> Span {
+    pub fn base_rtt(&mut self, flow: &PlannedFlow, there: Bytes, back: Bytes) -> Span {
         let mut total = Span::ZERO;
         for (from, to, len) in [(flow.from, flow.to, there), (flow.to, flow.from, back)] {
             for index in self.path(from, to) {

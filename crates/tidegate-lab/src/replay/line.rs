@@ -9,7 +9,7 @@ use super::flows::{FLOWS, Flows};
 use super::series::Recorder;
 
 /// A queue and the link that it guards.
-pub(super) struct Line {
+pub(super) struct ReplayLine {
     queue: AnyQueue,
     pacer: Pacer,
     link: State,
@@ -99,8 +99,8 @@ impl Tally {
     }
 }
 
-impl Line {
-    pub(super) fn new(queue: AnyQueue, link: &Link) -> Line {
+impl ReplayLine {
+    pub(super) fn new(queue: AnyQueue, link: &Link) -> ReplayLine {
         let tally = Tally {
             flows: Flows::new(FLOWS),
             free_cells: CELLS,
@@ -115,7 +115,7 @@ impl Line {
             area: 0,
             area_at: Time::ZERO,
         };
-        Line { queue, pacer: Pacer::new(link.rate), link: State::Idle(Time::ZERO), tally }
+        ReplayLine { queue, pacer: Pacer::new(link.rate), link: State::Idle(Time::ZERO), tally }
     }
 
     /// Packets offered so far.

@@ -276,7 +276,7 @@ fn pass(
     let mut capture = Capture::open(&job.capture).map_err(ReplayError::Capture)?;
     let seed = Seed::new(job.seed);
     let queue = config.build(*link, seed.stream("queue")).map_err(ReplayError::Queue)?;
-    let mut line = Line::new(queue, link);
+    let mut line = ReplayLine::new(queue, link);
     let hasher = FlowHasher::seeded(job.flow_key, seed);
     let (damage, last) = offer_all(&mut capture, &mut line, (hasher, config.asks()), go_on)?;
     if line.offered() == 0 {
@@ -303,7 +303,7 @@ fn incomplete(damage: Option<&CaptureError>, skipped: &Skips) -> Option<String> 
 /// Offers every packet that can be read; what stopped the reading, and the time of the last packet.
 fn offer_all(
     capture: &mut Capture<BufReader<std::fs::File>>,
-    line: &mut Line,
+    line: &mut ReplayLine,
     (hasher, asks): (FlowHasher, Asks),
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(Option<CaptureError>, Time), ReplayError> {

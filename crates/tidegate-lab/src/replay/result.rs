@@ -11,7 +11,7 @@ use tidegate_report::{
 
 use super::delays::{Delays, Dense};
 use super::flows::Tale;
-use super::line::{Line, Tally};
+use super::line::{ReplayLine, Tally};
 use super::{Class, Replay};
 use crate::replication::Outcome;
 use crate::spec::QueueSpec;
@@ -22,7 +22,7 @@ pub(super) fn outcome(
     link: &Link,
     spec: &QueueSpec,
     config: &AnyConfig,
-    line: Line,
+    line: ReplayLine,
     last: Time,
 ) -> Outcome {
     let over = Over { seconds: last.as_secs(), rate: link.rate };

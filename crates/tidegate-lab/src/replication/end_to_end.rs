@@ -6,7 +6,7 @@ use tidegate_sim::{FlowOutcome, Outcome};
 
 use super::delays::{Delays, delays};
 use super::stats;
-use crate::layout::Plan;
+use crate::layout::SeedPlan;
 
 /// Percentiles over time: 5, 25, 50, 75, 95.
 pub(super) type OverTime = [Option<f64>; 5];
@@ -24,7 +24,7 @@ pub(super) struct EndToEnd {
 
 impl EndToEnd {
     /// Those of the group number `index`.
-    pub fn new(plan: &Plan, outcome: &Outcome, index: usize) -> EndToEnd {
+    pub fn new(plan: &SeedPlan, outcome: &Outcome, index: usize) -> EndToEnd {
         let group = &outcome.groups[index];
         let (Some(variation), Some(startup)) = (group.variation, group.startup) else {
             return EndToEnd::default();
@@ -54,7 +54,7 @@ fn loss_run(flows: &[&FlowOutcome]) -> Option<f64> {
 
 /// How long hosts with several transfers took for all of them, where the last ended in the measured
 /// time.
-fn pages(plan: &Plan, outcome: &Outcome, members: &[usize]) -> Delays {
+fn pages(plan: &SeedPlan, outcome: &Outcome, members: &[usize]) -> Delays {
     let mut hosts: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for &flow in members.iter().filter(|flow| plan.flows[**flow].data.is_some()) {
         hosts.entry(plan.flows[flow].from).or_default().push(flow);
@@ -146,7 +146,7 @@ mod tests {
     fn pages_and_intervals_are_those_of_the_trace() {
         let scenario = Scenario::parse(PAGES.as_bytes(), "s.toml", &[]).unwrap();
         let (seed, spec) = (Seed::new(5), &scenario.queue);
-        let plan = Plan::new(&scenario, seed);
+        let plan = SeedPlan::new(&scenario, seed);
         let queue = Configs::new(&scenario, spec).unwrap();
         let build = |link: usize, to, dice| queue.links[link].build(to, dice);
         let mut network = layout::network(&scenario, &plan, seed, &[], build).unwrap();

@@ -13,7 +13,7 @@ use super::held::Held;
 use super::job::{Job, Outcome, grid_is_cheap};
 use super::sample::{Sample, series};
 use super::watch::{News, Watch, Weighted, now};
-use crate::layout::{self, Plan};
+use crate::layout::{self, SeedPlan};
 use crate::problem::{Place, Problem, Problems};
 use crate::spec::QueueSpec;
 
@@ -137,7 +137,7 @@ pub(crate) fn replicate(
     }
     let scenario = &job.scenario;
     let seed = Seed::new(seed);
-    let plan = Plan::new(scenario, seed);
+    let plan = SeedPlan::new(scenario, seed);
     let shares = plan.fair_shares(scenario);
     let starved = plan.starved_below(scenario, &shares);
     let end = Time::ZERO + scenario.run.duration;

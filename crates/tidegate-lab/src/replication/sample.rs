@@ -10,7 +10,7 @@ use super::course::Course;
 use super::delays::{Delays, delays, milli};
 use super::end_to_end::EndToEnd;
 use super::stats;
-use crate::layout::{Plan, Wire};
+use crate::layout::{SeedPlan, Wire};
 
 /// One replication's numbers. Rates in bit/s, delays in ms.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +72,7 @@ pub(crate) const BYTES_PER_FLOW_KEPT: f64 = size_of::<OfFlow>() as f64;
 impl Sample {
     /// What `outcome` of `plan` says, the flows' fair shares being `shares`; each flow too if
     /// `flows`.
-    pub fn new(plan: &Plan, shares: &[f64], outcome: &Outcome, flows: bool) -> Sample {
+    pub fn new(plan: &SeedPlan, shares: &[f64], outcome: &Outcome, flows: bool) -> Sample {
         let window = outcome.plan.window();
         let link = watched(plan, outcome);
         let queues = Queues { single: outcome.links.len() == 1, window };
@@ -137,7 +137,7 @@ fn marks(link: &LinkOutcome) -> Vec<(&'static str, f64)> {
 
 /// The flows of a replication, and the throughput of each.
 struct AllFlows<'o> {
-    plan: &'o Plan,
+    plan: &'o SeedPlan,
     outcome: &'o Outcome,
     queues: &'o Queues,
     throughputs: &'o [f64],
@@ -229,14 +229,14 @@ fn starved_time(flow: &FlowOutcome) -> Option<f64> {
 
 /// Jain's index over what the flow key makes one flow, since that is what can be given equal
 /// shares; of one group, or of all.
-fn jain_by_key(plan: &Plan, throughputs: &[f64], group: Option<usize>) -> Option<f64> {
+fn jain_by_key(plan: &SeedPlan, throughputs: &[f64], group: Option<usize>) -> Option<f64> {
     fair::jain(&by_key(plan, throughputs, |flow| {
         group.is_none_or(|group| plan.flows[flow].group as usize == group)
     }))
 }
 
 /// The rates of what the flow key makes one flow, of the flows that `which` names.
-fn by_key(plan: &Plan, rates: &[f64], which: impl Fn(usize) -> bool) -> Vec<f64> {
+fn by_key(plan: &SeedPlan, rates: &[f64], which: impl Fn(usize) -> bool) -> Vec<f64> {
     let mut of_key: BTreeMap<u64, f64> = BTreeMap::new();
     for (index, (flow, rate)) in plan.flows.iter().zip(rates).enumerate() {
         if which(index) {
@@ -248,13 +248,13 @@ fn by_key(plan: &Plan, rates: &[f64], which: impl Fn(usize) -> bool) -> Vec<f64>
 
 /// The flows that cross the watched link, and the share C/n of each.
 struct Crossing<'p> {
-    plan: &'p Plan,
+    plan: &'p SeedPlan,
     crosses: Vec<bool>,
     fair: f64,
 }
 
 impl<'p> Crossing<'p> {
-    fn new(plan: &'p Plan, link: &LinkOutcome) -> Crossing<'p> {
+    fn new(plan: &'p SeedPlan, link: &LinkOutcome) -> Crossing<'p> {
         let mut routes = plan.routes();
         let crosses: Vec<bool> = plan
             .flows
@@ -277,12 +277,12 @@ impl<'p> Crossing<'p> {
 }
 
 /// The part of what `link` sent that was lost on it, if it loses any.
-fn link_loss(plan: &Plan, link: &LinkOutcome) -> Option<f64> {
+fn link_loss(plan: &SeedPlan, link: &LinkOutcome) -> Option<f64> {
     let loses = plan.wires[link.link.index()].loses();
     ratio(link.lost.packets, link.departures.packets).filter(|_| loses)
 }
 
-fn link_sample(plan: &Plan, link: &LinkOutcome) -> LinkSample {
+fn link_sample(plan: &SeedPlan, link: &LinkOutcome) -> LinkSample {
     LinkSample {
         name: link.name.clone(),
         rate: link.rate.as_bps() as f64,
@@ -311,7 +311,7 @@ impl Queues {
     }
 }
 
-fn watched<'o>(plan: &Plan, outcome: &'o Outcome) -> &'o LinkOutcome {
+fn watched<'o>(plan: &SeedPlan, outcome: &'o Outcome) -> &'o LinkOutcome {
     let found = outcome.links.iter().find(|link| link.link.index() == plan.watched as usize);
     found.expect("the watched link has a queue, and so an outcome")
 }
@@ -336,7 +336,7 @@ fn counts(c: &Counters, what: fn(&Count) -> u64) -> Counts {
 }
 
 /// What happened over time, as the report draws it.
-pub(crate) fn series(seed: u64, plan: &Plan, outcome: &Outcome) -> Series {
+pub(crate) fn series(seed: u64, plan: &SeedPlan, outcome: &Outcome) -> Series {
     let step = outcome.plan.step.map_or(1.0, Span::as_secs);
     let link = watched(plan, outcome);
     let mut lines = vec![];

@@ -11,7 +11,7 @@ use self::tree::{below, keys, node, put};
 use super::chain::Chain;
 use super::consistent;
 use super::model::*;
-use crate::layout::{Plan, base_round_trips, mean_round_trip};
+use crate::layout::{SeedPlan, base_round_trips, mean_round_trip};
 use crate::nearest::did_you_mean;
 use crate::problem::Problem;
 use crate::reader::{
@@ -329,7 +329,7 @@ impl Known<'_> {
         }
         // When flows come and go does not matter, and takes time to lay out.
         scenario.run.duration = Span::from_nanos(1);
-        let plan = Plan::new(&scenario, Seed::new(scenario.run.seed));
+        let plan = SeedPlan::new(&scenario, Seed::new(scenario.run.seed));
         let all = base_round_trips(&scenario, &plan);
         let rate = plan.wires[plan.watched as usize].rate;
         Ok((rate, mean_round_trip(&scenario, &plan, &all)))

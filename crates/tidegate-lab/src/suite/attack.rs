@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use tidegate::{Seed, Span};
 use tidegate_report::{Quantity, Series};
 
-use crate::layout::Plan;
+use crate::layout::SeedPlan;
 use crate::scenario::Scenario;
 
 use super::book::Roles;
@@ -39,7 +39,7 @@ impl Fair {
 
 /// The fair share of each group, in bit/s, the attackers counted as the roles say.
 pub(super) fn shares(scenario: &Scenario, roles: &Roles) -> Vec<f64> {
-    let plan = Plan::new(scenario, Seed::new(scenario.run.seed));
+    let plan = SeedPlan::new(scenario, Seed::new(scenario.run.seed));
     let attacks = |group: usize| roles.attackers.contains(&scenario.groups[group].name);
     let keys: BTreeSet<u64> = plan
         .flows

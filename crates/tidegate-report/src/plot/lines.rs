@@ -12,11 +12,11 @@ use crate::{Aggregate, Figure, Flow, Group, Metric, Pool};
 
 /// The lines of a panel.
 pub(super) struct Lines {
-    lines: Vec<Line>,
+    lines: Vec<PanelLine>,
     scales: (Scale, Scale),
 }
 
-struct Line {
+struct PanelLine {
     series: usize,
     points: Vec<Point>,
 }
@@ -60,12 +60,12 @@ impl Lines {
             _ => text.then_some(level as f64),
         };
         let pool = pool_of(y);
-        let mut lines: Vec<Line> = vec![];
+        let mut lines: Vec<PanelLine> = vec![];
         for ((series, level), values) in seeds {
             let figure = pool.figure(values.iter().map(|[value]| Some(*value)));
             let (Some(x), Some(figure)) = (place(level), figure) else { continue };
             if lines.last().is_none_or(|line| line.series != series) {
-                lines.push(Line { series, points: vec![] });
+                lines.push(PanelLine { series, points: vec![] });
             }
             if let Some(line) = lines.last_mut() {
                 line.points.push(Point { x, figure });

@@ -135,7 +135,7 @@ impl Ends {
     }
 
     /// It is the turn of `flow`, which is open loop: its packet, if it sends one, and when its
-    /// next turn is (`u64::MAX` for never).
+    /// next turn is (`NEVER` for never).
     #[inline]
     pub fn tick(&mut self, now: u64, flow: u32) -> (Option<Body>, u64) {
         let sender = &mut self.senders[flow as usize];

@@ -58,10 +58,10 @@ use crate::event::queue::{Class, EventQueue, Heap, Key, NONE};
 use crate::measure::meters::{Meters, Trace};
 use crate::measure::outcome::{Outcome, Plan};
 use crate::net::flight::Waiting;
-use crate::net::line::Line;
+use crate::net::line::FlightLine;
 use crate::net::merge::Merge;
 use crate::net::network::Network;
-use crate::net::port::Port;
+use crate::net::port::OutputPort;
 use crate::net::routes::Routes;
 use crate::net::wire::Wire;
 
@@ -105,11 +105,11 @@ pub struct Simulation<Q: Qdisc = AnyQueue> {
     routes: Routes,
     ends: Ends,
     meters: Meters,
-    ports: Vec<Port<Q>>,
+    ports: Vec<OutputPort<Q>>,
     /// The links without a queue, by number of the link; those of links with one are not used.
     wires: Vec<Wire>,
     /// What comes out of each link and needs an event there.
-    lines: Vec<Line>,
+    lines: Vec<FlightLine>,
     /// Links that several streams of one port enter, in the order of ports.
     merges: Vec<Merge>,
     waiting: Waiting,
@@ -312,13 +312,13 @@ impl<Q: Qdisc> Simulation<Q> {
 }
 
 /// The lines of packets on the links, those with an event source at their end first seated.
-fn lines(routes: &Routes, sources_by_slot: &mut Vec<EventSource>) -> Vec<Line> {
+fn lines(routes: &Routes, sources_by_slot: &mut Vec<EventSource>) -> Vec<FlightLine> {
     let mut line = |(i, (&needed, &sink_port)): (usize, (&bool, &Option<u32>))| {
         let slot =
             if needed { add_slot(sources_by_slot, EventSource::Line(i as u32)) } else { NONE };
-        Line::new(slot, sink_port.unwrap_or(NONE))
+        FlightLine::new(slot, sink_port.unwrap_or(NONE))
     };
-    let mut lines: Vec<Line> =
+    let mut lines: Vec<FlightLine> =
         routes.events.iter().zip(&routes.sink_ports).enumerate().map(&mut line).collect();
     for (flow, way) in routes.ways.iter().enumerate().filter(|(_, way)| way.sole_user) {
         lines[routes.steps[way.there as usize].index()].owner = flow as u32;

@@ -7,7 +7,7 @@ use crate::measure::queue_meter::QueueMeter;
 use crate::net::channel::Channel;
 use crate::net::flight::Flight;
 use crate::net::network::{LinkId, Network};
-use crate::net::port::Port;
+use crate::net::port::OutputPort;
 use crate::net::routes::{Kind, Routes};
 use crate::net::wire::Wire;
 
@@ -80,7 +80,7 @@ pub(super) fn ports<Q: Qdisc>(
     routes: &Routes,
     (plan, seed): (&Plan, Seed),
     mut slot: impl FnMut(u32) -> u32,
-) -> Vec<Port<Q>> {
+) -> Vec<OutputPort<Q>> {
     let extent = [network.groups.len(), network.flows.len()];
     let mut ports = Vec::with_capacity(routes.ports.len());
     for (i, (&link, &lookahead)) in routes.ports.iter().zip(&routes.lookahead).enumerate() {
@@ -89,7 +89,7 @@ pub(super) fn ports<Q: Qdisc>(
         let Some(queue) = spec.queue.take() else { continue };
         let wire = (Wire::new(spec.rate, spec.delay), Channel::new(link, medium, seed));
         let meter = QueueMeter::new(link, spec, plan, extent).over(medium);
-        ports.push(Port::new(queue, wire, meter, link, lookahead, slot(i as u32)));
+        ports.push(OutputPort::new(queue, wire, meter, link, lookahead, slot(i as u32)));
     }
     for (i, port) in ports.iter_mut().enumerate() {
         let upto =

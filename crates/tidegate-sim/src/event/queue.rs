@@ -130,8 +130,8 @@ impl EventQueue {
     pub fn new(slots: usize) -> EventQueue {
         let form = Turns::of(slots.max(1));
         let turns = match slots {
-            0..=FEW => Tree::Few(Box::new([u64::MAX; 2 * FEW])),
-            _ => Tree::Many(vec![u64::MAX; 2 * slots.next_power_of_two()].into()),
+            0..=FEW => Tree::Few(Box::new([NEVER; 2 * FEW])),
+            _ => Tree::Many(vec![NEVER; 2 * slots.next_power_of_two()].into()),
         };
         EventQueue { turns, form }
     }
@@ -199,7 +199,7 @@ struct Children([u64; CHILDREN]);
 /// because the heap may be larger than the cache.
 #[derive(Clone, Debug)]
 pub(crate) struct Heap {
-    /// The root is the last entry of the first node. Unused entries hold `u64::MAX`: the others of
+    /// The root is the last entry of the first node. Unused entries hold [`NEVER`]: the others of
     /// the first node, and all after the last event.
     nodes: Vec<Children>,
     len: usize,
@@ -212,7 +212,7 @@ impl Heap {
     /// An empty heap for `flows` flows, with room for `room` events.
     pub fn new(flows: usize, room: usize) -> Heap {
         let mut nodes = Vec::with_capacity(room / CHILDREN + 2);
-        nodes.push(Children([u64::MAX; CHILDREN]));
+        nodes.push(Children([NEVER; CHILDREN]));
         Heap { nodes, len: 0, form: Turns::of(flows) }
     }
 
@@ -234,7 +234,7 @@ impl Heap {
         let mut at = Heap::ROOT + self.len;
         self.len += 1;
         if at / CHILDREN == self.nodes.len() {
-            self.nodes.push(Children([u64::MAX; CHILDREN]));
+            self.nodes.push(Children([NEVER; CHILDREN]));
         }
         while at > Heap::ROOT {
             let parent = at / CHILDREN + CHILDREN - 2;
@@ -257,13 +257,13 @@ impl Heap {
         }
         self.len -= 1;
         let last = self.node(Heap::ROOT + self.len);
-        self.put(Heap::ROOT + self.len, u64::MAX);
+        self.put(Heap::ROOT + self.len, NEVER);
         if self.len == 0 {
             return;
         }
         let mut at = Heap::ROOT;
         while let Some(Children(children)) = self.nodes.get(at + 2 - CHILDREN) {
-            let least = children.iter().fold(u64::MAX, |least, &child| least.min(child));
+            let least = children.iter().fold(NEVER, |least, &child| least.min(child));
             if last <= least {
                 break;
             }

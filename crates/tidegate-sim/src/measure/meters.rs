@@ -4,6 +4,7 @@
 use tidegate::{Span, Time};
 
 use crate::event::prefetch::fetch;
+use crate::event::queue::NEVER;
 use crate::measure::delay::Delay;
 use crate::measure::end_to_end::EndToEnd;
 use crate::measure::histogram::{BITS, Histogram, coarser, part, parts, quantile};
@@ -105,8 +106,8 @@ impl Meters {
             windows: windows(network, plan),
             lost: vec![Count::default(); if network.loses() { flows } else { 0 }],
             loss_events: vec![0; flows],
-            tau: plan.rate_window.map_or(u64::MAX, |tau| tau.as_nanos()),
-            step: plan.step.map_or(u64::MAX, |s| s.as_nanos()),
+            tau: plan.rate_window.map_or(NEVER, |tau| tau.as_nanos()),
+            step: plan.step.map_or(NEVER, |s| s.as_nanos()),
             interval: (0, 0),
             delivered: vec![0; points * groups],
             dropped: vec![0; points * groups],
@@ -217,7 +218,7 @@ impl Meters {
     /// The index of the series' cell for `flow` at `at`, if there are series.
     #[inline]
     fn cell(&mut self, at: u64, flow: u32) -> Option<usize> {
-        if self.step == u64::MAX {
+        if self.step == NEVER {
             return None;
         }
         if at.wrapping_sub(self.interval.0) >= self.step {

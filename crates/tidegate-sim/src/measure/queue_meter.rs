@@ -81,7 +81,7 @@ impl QueueMeter {
             lost: Count::default(),
             packet_time: 0,
             byte_time: 0,
-            full: spec.limit.map_or(Backlog { packets: u32::MAX, bytes: u64::MAX }, nearly_full),
+            full: spec.limit.map_or(UNREACHABLE, nearly_full),
             full_time: spec.limit.map(|_| 0),
             last: plan.warmup.as_nanos(),
             delays: Histogram::new(),
@@ -325,13 +325,16 @@ impl LossEvents {
     }
 }
 
+/// A backlog that no queue ever has.
+const UNREACHABLE: Backlog = Backlog { packets: u32::MAX, bytes: u64::MAX };
+
 /// The least backlog of a queue that is nearly full: 95 % of its `limit` (cho2001's dwell).
 fn nearly_full(limit: Size) -> Backlog {
     match limit {
         Size::Packets(n) => {
-            Backlog { packets: (n - n / 20).min(u32::MAX as u64) as u32, bytes: u64::MAX }
+            Backlog { packets: (n - n / 20).min(u32::MAX as u64) as u32, ..UNREACHABLE }
         }
-        Size::Bytes(n) => Backlog { packets: u32::MAX, bytes: n - n / 20 },
+        Size::Bytes(n) => Backlog { bytes: n - n / 20, ..UNREACHABLE },
     }
 }
 

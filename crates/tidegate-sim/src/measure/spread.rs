@@ -7,6 +7,7 @@
 //! assert_eq!(spread.mean(), Some(2.0));
 //! assert!((spread.variation().unwrap() - 0.408248).abs() < 1e-6);
 //! ```
+use crate::event::queue::NEVER;
 
 /// The count, the sum and the sum of squares of some numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -82,12 +83,12 @@ pub(crate) struct Gaps {
 }
 
 impl Gaps {
-    pub const NONE: Gaps = Gaps { last: u64::MAX, spread: Spread { count: 0, sum: 0, squares: 0 } };
+    pub const NONE: Gaps = Gaps { last: NEVER, spread: Spread { count: 0, sum: 0, squares: 0 } };
 
     /// An event at `at`.
     #[inline]
     pub fn note(&mut self, at: u64) {
-        if self.last != u64::MAX {
+        if self.last != NEVER {
             self.spread.add(at - self.last);
         }
         self.last = at;

@@ -9,7 +9,7 @@ const AHEAD: usize = 8;
 
 /// A FIFO in a ring buffer whose length is a power of two. It grows and never shrinks.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
+pub(crate) struct FlightLine {
     ring: Box<[Flight]>,
     head: u32,
     len: u32,
@@ -28,10 +28,10 @@ pub(crate) struct Line {
     known: u64,
 }
 
-impl Line {
+impl FlightLine {
     /// An empty line, which allocates nothing yet.
-    pub fn new(slot: u32, sink_port: u32) -> Line {
-        Line {
+    pub fn new(slot: u32, sink_port: u32) -> FlightLine {
+        FlightLine {
             ring: Box::default(),
             head: 0,
             len: 0,
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn it_agrees_with_a_deque() {
-        let (mut line, mut deque) = (Line::new(0, NONE), VecDeque::new());
+        let (mut line, mut deque) = (FlightLine::new(0, NONE), VecDeque::new());
         for i in 0..10_000u64 {
             // Waves, so that it grows, wraps and runs empty.
             if mix(i) % 100 < 35 + 30 * (i / 500 % 2) {
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_joins_from_the_tail_is_in_order() {
-        let (mut line, mut sorted) = (Line::new(0, NONE), Vec::new());
+        let (mut line, mut sorted) = (FlightLine::new(0, NONE), Vec::new());
         for i in 0..5_000u64 {
             // Of equals the first remains so; half of them leave, so that it wraps.
             let flight = Flight { time: i + mix(i) % 10, flow: i as u32, ..Flight::default() };

@@ -12,7 +12,7 @@
 //! more of them wait on the way back, and finding the place takes longer.
 use crate::event::queue::{NEVER, NONE};
 use crate::net::flight::Flight;
-use crate::net::line::Line;
+use crate::net::line::FlightLine;
 use crate::net::merge_point::MergePoint;
 
 /// The packets that will enter one merge point.
@@ -20,7 +20,7 @@ use crate::net::merge_point::MergePoint;
 pub(crate) struct Merge {
     /// The link.
     pub link: u32,
-    branches: Vec<Line>,
+    branches: Vec<FlightLine>,
     /// The delay of the shortest branch.
     lookahead: u64,
     /// When the first packet enters, `NEVER` for never.
@@ -30,7 +30,7 @@ pub(crate) struct Merge {
 impl Merge {
     /// With nothing to enter yet.
     pub fn new(merge_point: &MergePoint) -> Merge {
-        let branches = vec![Line::new(NONE, NONE); merge_point.lengths.len()];
+        let branches = vec![FlightLine::new(NONE, NONE); merge_point.lengths.len()];
         let lookahead = merge_point.lengths.iter().copied().min().unwrap_or(NEVER);
         Merge { link: merge_point.link, branches, lookahead, next: NEVER }
     }

@@ -14,6 +14,8 @@ pub(super) struct Finder {
 }
 
 pub(super) const NONE: u32 = u32::MAX;
+/// The hops and the delay of a way to a node that no way has reached yet.
+const UNREACHED: (u64, u64) = (u64::MAX, u64::MAX);
 
 impl Finder {
     pub(super) fn new<Q>(network: &Network<Q>) -> Finder {
@@ -59,7 +61,7 @@ impl Finder {
 /// first declared.
 pub(super) fn tree(out: &[Vec<u32>], ends: &[(u32, u32, u64)], root: u32) -> Vec<u32> {
     let mut via = vec![NONE; out.len()];
-    let mut cost = vec![(u64::MAX, u64::MAX); out.len()];
+    let mut cost = vec![UNREACHED; out.len()];
     let mut queue = BinaryHeap::new();
     cost[root as usize] = (0, 0);
     queue.push(Reverse(((0, 0), root)));

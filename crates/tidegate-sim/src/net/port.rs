@@ -1,12 +1,12 @@
 //! A queue and the link behind it, without an event per departure.
 //!
-//! Departures are computed on demand. [`Port::catch_up`] makes all departures that begin up to a
-//! given time, each with its own true time. It polls the queue once more at the true time at which
-//! the link falls idle.
+//! Departures are computed on demand. [`OutputPort::catch_up`] makes all departures that begin up
+//! to a given time, each with its own true time. It polls the queue once more at the true time at
+//! which the link falls idle.
 //!
-//! The port catches up before every arrival and before every reading. [`Port::due`] sets the last
-//! moment: a departed packet could next meet something that needs an event, or could enter a merge
-//! point of this port. Until then departed packets wait, and go on together.
+//! The port catches up before every arrival and before every reading. [`OutputPort::due`] sets the
+//! last moment: a departed packet could next meet something that needs an event, or could enter a
+//! merge point of this port. Until then departed packets wait, and go on together.
 use std::ops::Range;
 
 use tidegate::{Backlog, DropReason, MarkReason, Packet, Qdisc, Sink, Time};
@@ -23,7 +23,7 @@ const TOGETHER: usize = 64;
 
 /// A queue and the link behind it.
 #[derive(Clone, Debug)]
-pub(crate) struct Port<Q> {
+pub(crate) struct OutputPort<Q> {
     pub queue: Q,
     pub wire: Wire,
     /// What the link does besides, if anything.
@@ -54,7 +54,7 @@ pub(crate) struct Port<Q> {
     pub merges: Range<usize>,
 }
 
-impl<Q: Qdisc> Port<Q> {
+impl<Q: Qdisc> OutputPort<Q> {
     pub fn new(
         queue: Q,
         (wire, channel): (Wire, Option<Box<Channel>>),
@@ -62,8 +62,8 @@ impl<Q: Qdisc> Port<Q> {
         link: u32,
         lookahead: u64,
         slot: u32,
-    ) -> Port<Q> {
-        Port {
+    ) -> OutputPort<Q> {
+        OutputPort {
             queue,
             wire,
             channel,
@@ -214,7 +214,7 @@ impl Sink for Fate<'_> {
     }
 }
 
-impl<Q> Port<Q> {
+impl<Q> OutputPort<Q> {
     /// Closes the meter's integrals of the backlog at `end`.
     pub fn conclude(&mut self, end: u64) {
         self.meter.hold(end, self.held);

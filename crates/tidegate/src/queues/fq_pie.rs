@@ -51,7 +51,7 @@ crate::params! {
 #[derive(Clone, Debug)]
 pub struct FqPie {
     held: Longest,
-    turns: NewAndOld<Line>,
+    turns: NewAndOld<QueueControl>,
     law: PieLaw,
     every: Every,
     /// Updates that have fallen due.
@@ -68,13 +68,13 @@ pub struct FqPie {
 /// The PIE of one queue. What it goes by changes only when a packet comes or goes, so its updates
 /// can wait until then.
 #[derive(Clone, Debug)]
-struct Line {
+struct QueueControl {
     control: PieControl,
     /// Updates that it has made.
     made: u64,
 }
 
-impl Line {
+impl QueueControl {
     #[inline]
     fn catch_up(&mut self, law: &PieLaw, due: u64) {
         if self.made != due {
@@ -281,7 +281,7 @@ impl Entry for FqPie {
         let flows = config.flows as usize;
         Ok(FqPie {
             held: Longest::new(flows, By::Bytes),
-            turns: NewAndOld::new(flows, Line { control: PieControl::new(&law), made: 0 }),
+            turns: NewAndOld::new(flows, QueueControl { control: PieControl::new(&law), made: 0 }),
             every: Every::new(law.tupdate),
             law,
             due: 0,
@@ -297,8 +297,8 @@ impl Entry for FqPie {
 
     fn state_bytes(config: &FqPieConfig, link: &Link) -> u64 {
         let flows = config.flows as u64;
-        let lists =
-            Longest::bytes(flows, link.most_packets() + 1) + NewAndOld::<Line>::bytes(flows);
+        let lists = Longest::bytes(flows, link.most_packets() + 1)
+            + NewAndOld::<QueueControl>::bytes(flows);
         core::mem::size_of::<FqPie>() as u64 + lists + Ways::bytes(config.flows, config.ways)
     }
 

@@ -7,7 +7,7 @@ use tidegate_gateway::path::overhead::Overhead;
 use tidegate_gateway::path::pace::Paced;
 use tidegate_gateway::path::rehash::Rehash;
 use tidegate_gateway::path::sort::{BY_CLASS, Class, deal};
-use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::pump::Waits;
 use tidegate_gateway::run::wakes;
 use tidegate_gateway::run::way::Way;
@@ -46,8 +46,8 @@ impl LinkConfig {
     ///
     /// # Errors
     /// What cannot be.
-    pub fn plan(&self, mtu: u32) -> Result<Plan, Failure> {
-        Plan::new(self.settings.clone(), mtu).map_err(|error| self.told(error))
+    pub fn plan(&self, mtu: u32) -> Result<GatePlan, Failure> {
+        GatePlan::new(self.settings.clone(), mtu).map_err(|error| self.told(error))
     }
 
     /// An error of a field, with its place in the file if there is one.
@@ -65,7 +65,7 @@ impl LinkConfig {
     }
 
     /// The plan as pairs of a name and a text, and what is done besides.
-    pub fn lines(&self, plan: &Plan) -> Vec<(String, String)> {
+    pub fn lines(&self, plan: &GatePlan) -> Vec<(String, String)> {
         let waits = match self.waits {
             Waits::Asleep => {
                 format!(

@@ -2,7 +2,7 @@
 use tidegate::Span;
 use tidegate_gateway::machine::facts::Interface;
 use tidegate_gateway::machine::failopen::Passed;
-use tidegate_gateway::run::plan::Plan;
+use tidegate_gateway::run::plan::GatePlan;
 use tidegate_gateway::watch::counters::Account;
 use tidegate_gateway::watch::record::Recorded;
 
@@ -14,7 +14,7 @@ pub struct Ready {
     /// What was asked for.
     pub config: LinkConfig,
     /// What is to be done.
-    pub plan: Plan,
+    pub plan: GatePlan,
     /// Its interfaces.
     pub ends: [Interface; 2],
 }
@@ -25,7 +25,7 @@ pub struct Ended {
     /// What was asked for, at the end.
     pub config: LinkConfig,
     /// What was done, at the end.
-    pub plan: Plan,
+    pub plan: GatePlan,
     /// How long.
     pub span: Span,
     /// What became of the frames.

@@ -1,7 +1,7 @@
 //! Figures as words, for the view and the table alike.
 use tidegate_gateway::watch::rates::Rate;
 use tidegate_gateway::watch::snapshot::{
-    Class, Delay, Direction, Flow, Flows, Limit, Queue, Reading, Snapshot,
+    Class, Delay, Direction, FlowState, Flows, Limit, Queue, Reading, Snapshot,
 };
 use tidegate_report::{Figure, human};
 
@@ -159,16 +159,16 @@ pub fn congestion(of: &Flows) -> String {
 pub const FLOW: [&str; 6] = ["flow", "rate", "share", "of fair", "offender for", "lost"];
 
 /// Who sends most: the offenders and the others that are told of, the largest first.
-pub fn senders(of: &Flows) -> Vec<&Flow> {
+pub fn senders(of: &Flows) -> Vec<&FlowState> {
     let others =
         of.top.iter().filter(|flow| of.offenders.iter().all(|offender| offender.flow != flow.flow));
-    let mut all: Vec<&Flow> = of.offenders.iter().chain(others).collect();
+    let mut all: Vec<&FlowState> = of.offenders.iter().chain(others).collect();
     all.sort_by(|one, other| other.rate_bps.total_cmp(&one.rate_bps));
     all
 }
 
 /// A flow, `now` seconds from 1970 on.
-pub fn flow(of: &Flow, now: f64) -> [String; 6] {
+pub fn flow(of: &FlowState, now: f64) -> [String; 6] {
     [
         human::plain(&of.flow),
         bits(of.rate_bps),
@@ -240,7 +240,8 @@ mod tests {
     fn every_sender_is_told_of_once_the_largest_first() {
         let mut flows = gate().links[0].managed.queue.clone().unwrap().flows;
         // More offenders than the ten that send most.
-        let small = Flow { flow: "10.9.9.9".into(), rate_bps: 1.0, ..flows.offenders[1].clone() };
+        let small =
+            FlowState { flow: "10.9.9.9".into(), rate_bps: 1.0, ..flows.offenders[1].clone() };
         flows.offenders.push(small);
         let told: Vec<f64> = senders(&flows).iter().map(|flow| flow.rate_bps).collect();
         assert_eq!(told, [288.2e6, 23.1e6, 11e6, 10e6, 9e6, 8e6, 1.0]);

@@ -10,6 +10,9 @@ use tidegate::{Rng, Span, Time};
 use super::{Rules, Tcp, Timestamps};
 use crate::event::divide::Divisor;
 
+/// A least round-trip time before the first sample; every sample is less.
+pub(super) const UNMEASURED: u64 = u64::MAX;
+
 /// Estimates and back-off of one connection.
 #[derive(Clone, Debug)]
 pub(super) struct Rto {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::failure::Failure;
 use tidegate::Span;
-use tidegate_gateway::run::plan::Plan;
+use tidegate_gateway::run::plan::GatePlan;
 use tidegate_gateway::watch::socket::Place;
 
 use super::super::link::DRAIN;
@@ -33,7 +33,7 @@ fn the_example_of_the_documentation_says_what_it_is_said_to() {
     let links = links(example());
     let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
     assert_eq!(names, ["uplink", "lab"]);
-    let plans: Vec<Plan> = links.iter().map(|link| link.plan(1500).unwrap()).collect();
+    let plans: Vec<GatePlan> = links.iter().map(|link| link.plan(1500).unwrap()).collect();
     let told = |at: usize, name: &str| {
         let lines = links[at].lines(&plans[at]);
         lines.into_iter().find(|(known, _)| known == name).map(|(_, text)| text).unwrap_or_default()

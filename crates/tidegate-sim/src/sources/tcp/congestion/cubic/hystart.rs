@@ -1,5 +1,6 @@
 //! HyStart++ (RFC 9406): slow start that ends when round-trip times begin to grow.
 use super::Acked;
+use crate::sources::tcp::rto::UNMEASURED;
 
 /// RFC 9406 §4.3.
 const MIN_THRESHOLD: u64 = 4_000_000;
@@ -14,7 +15,7 @@ const STEP: u32 = 8;
 /// Slow start at work; times in nanoseconds.
 #[derive(Clone, Debug)]
 pub(super) struct HyStart {
-    /// The least round-trip time of the last round and of this one, `u64::MAX` for none.
+    /// The least round-trip time of the last round and of this one, [`UNMEASURED`] for none.
     last: u64,
     current: u64,
     samples: u32,
@@ -27,7 +28,7 @@ pub(super) struct HyStart {
 
 impl HyStart {
     pub fn new() -> HyStart {
-        HyStart { last: u64::MAX, current: u64::MAX, samples: 0, end: 0, conservative: None }
+        HyStart { last: UNMEASURED, current: UNMEASURED, samples: 0, end: 0, conservative: None }
     }
 
     /// New data are acknowledged in slow start: the new window. Sets `ssthresh` when slow start is
@@ -39,7 +40,7 @@ impl HyStart {
         self.current = self.current.min(ack.sample());
         self.samples += 1;
         let step = ack.segments.min(STEP) as f64;
-        let known = self.samples >= SAMPLES && self.last != u64::MAX;
+        let known = self.samples >= SAMPLES && self.last != UNMEASURED;
         match self.conservative {
             None if known
                 && self.current
@@ -68,7 +69,7 @@ impl HyStart {
     /// A round trip is over; the next ends with what is under way now.
     fn round(&mut self, end: u32) {
         self.end = end;
-        (self.last, self.current, self.samples) = (self.current, u64::MAX, 0);
+        (self.last, self.current, self.samples) = (self.current, UNMEASURED, 0);
         if let Some((_, rounds)) = &mut self.conservative {
             *rounds += 1;
         }

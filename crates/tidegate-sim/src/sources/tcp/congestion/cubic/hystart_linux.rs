@@ -2,6 +2,7 @@
 //! acknowledgements come in a train half as long as the least round trip, or when round-trip times
 //! begin to grow.
 use super::Acked;
+use crate::sources::tcp::rto::UNMEASURED;
 
 /// The least window that is checked, in segments.
 const LEAST_WINDOW: u32 = 16;
@@ -25,7 +26,7 @@ pub(super) struct LinuxHyStart {
     last: u64,
     /// The first segment of the next round.
     end: u32,
-    /// The least round-trip time of the round, `u64::MAX` before the first, and how many there
+    /// The least round-trip time of the round, [`UNMEASURED`] before the first, and how many there
     /// were.
     current: u64,
     samples: u32,
@@ -34,7 +35,7 @@ pub(super) struct LinuxHyStart {
 
 impl LinuxHyStart {
     pub fn new() -> LinuxHyStart {
-        LinuxHyStart { began: 0, last: 0, end: 0, current: u64::MAX, samples: 0, found: false }
+        LinuxHyStart { began: 0, last: 0, end: 0, current: UNMEASURED, samples: 0, found: false }
     }
 
     /// An acknowledgement comes in slow start at window `cwnd`, `least` being the least round trip:

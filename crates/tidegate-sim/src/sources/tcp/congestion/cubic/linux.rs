@@ -8,6 +8,7 @@ use tidegate::Time;
 use super::hystart_linux::LinuxHyStart;
 use super::{Acked, CubicParams, FastConvergence, STEP, SlowStart};
 use crate::sources::tcp::congestion::whole::Whole;
+use crate::sources::tcp::rto::UNMEASURED;
 
 /// Ticks of a second, as distributions configure it.
 const TICKS: u64 = 250;
@@ -65,7 +66,7 @@ impl LinuxCubic {
             set: (0, 0),
             every: LEAST,
             whole: Whole::default(),
-            least: u64::MAX,
+            least: UNMEASURED,
             hystart: (params.slow_start == SlowStart::HyStart).then(LinuxHyStart::new),
         }
     }
@@ -142,7 +143,7 @@ impl LinuxCubic {
             self.k = libm::cbrt((self.plateau - window) as f64 / self.c);
             tick
         });
-        let ahead = ticks(if self.least == u64::MAX { 0 } else { self.least });
+        let ahead = ticks(if self.least == UNMEASURED { 0 } else { self.least });
         let t = (tick - epoch + ahead) as f64 / TICKS as f64 - self.k;
         let target = self.plateau as f64 + libm::trunc(self.c * t * t * t);
         let above = (target - window as f64).clamp(0.0, u32::MAX as f64) as u32;
@@ -171,7 +172,7 @@ impl LinuxCubic {
 
     /// The same where nothing is cut.
     pub fn forget(&mut self) {
-        (self.w_max, self.set, self.least, self.epoch) = (0, (0, 0), u64::MAX, None);
+        (self.w_max, self.set, self.least, self.epoch) = (0, (0, 0), UNMEASURED, None);
         self.hystart = self.hystart.map(|_| LinuxHyStart::new());
         self.whole.forget();
     }

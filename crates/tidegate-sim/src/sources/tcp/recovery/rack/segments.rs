@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use tidegate::Time;
 
 use crate::sources::tcp::report::{Block, Report};
+use crate::sources::tcp::rto::UNMEASURED;
 
 /// How many segments beyond a hole make it unnecessary to wait for reordering (RFC 8985 §6.2 step
 /// 4, DupThresh).
@@ -61,7 +62,7 @@ pub(super) struct Segments {
     /// long it took (RACK.rtt).
     latest: u64,
     rtt: u64,
-    /// The least round-trip time, `u64::MAX` before the first.
+    /// The least round-trip time, [`UNMEASURED`] before the first.
     min_rtt: u64,
 }
 
@@ -81,7 +82,7 @@ impl Default for Segments {
             hole: 0,
             latest: 0,
             rtt: 0,
-            min_rtt: u64::MAX,
+            min_rtt: UNMEASURED,
         }
     }
 }

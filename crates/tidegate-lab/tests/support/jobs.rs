@@ -1,0 +1,40 @@
+//! What most tests begin with: a scenario from text, a job of it, and the documents that it makes.
+#![allow(dead_code, reason = "each test file uses its part")]
+use std::path::{Path, PathBuf};
+
+use tidegate_lab::{Job, Scenario, Set, run};
+use tidegate_report::Document;
+
+/// A path in the repository.
+pub fn in_repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// The scenario that `text` describes.
+#[track_caller]
+pub fn scenario(text: &str) -> Scenario {
+    Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// The scenario in this file of the repository, with `sets` as on the command line.
+#[track_caller]
+pub fn shipped(path: &str, sets: &[&str]) -> Scenario {
+    let sets: Vec<Set> = sets.iter().map(|set| set.parse().unwrap()).collect();
+    Scenario::open(&in_repository(path), &sets).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// `scenario` behind each of `queues`, written as users write them, with nothing besides.
+pub fn job(scenario: Scenario, queues: &[&str]) -> Job {
+    let queues = queues.iter().map(|queue| queue.parse().unwrap()).collect();
+    Job { scenario, queues, flows: false, series: false, threads: None }
+}
+
+/// What `job` says of each of its queues.
+pub fn documents(job: &Job) -> Vec<Document> {
+    run(job, &()).unwrap().into_iter().map(|outcome| outcome.document).collect()
+}
+
+/// What `queue` does in `scenario`.
+pub fn document(scenario: Scenario, queue: &str) -> Document {
+    documents(&job(scenario, &[queue])).remove(0)
+}
