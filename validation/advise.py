@@ -446,7 +446,7 @@ def page(rows):
         "- Shares are of the line, in per cent. Users are compared by goodput with headers, floods by what arrived.",
         f"- Rates, numbers and delays stand in [advise.py](advise.py). Senders send for {LASTS:.0f} s; from {MEASURED_FROM:.0f} s on they are measured.",
         f"- One run of each case. `load` is the machine's: {os.cpu_count()} processors, which other work shared.",
-        "- The thresholds of the advice were set on made captures (`crates/tidegate-lab/tests/advise.rs`), but one: by how much a stalled\n  transfer may exceed the largest that ended (`LARGER`) came from `short transfers`.",
+        "- The thresholds of the advice were set on made captures (`crates/tidegate-lab/tests/all/advise.rs`), but one: by how much a stalled\n  transfer may exceed the largest that ended (`LARGER`) came from `short transfers`.",
         "- The cases found two faults, which were mended: stalled transfers, and users that a flood leaves nothing. The rows `short transfers`",
         "  and `captured behind` were measured anew after that, the other ten not.",
         "",

@@ -38,7 +38,7 @@ pub fn part(figure: Figure) -> Figure {
 /// [`figure_of_some`] of what is skewed from seed to seed: delays, queues, the worst user, Jain's
 /// index. Of such values Student's interval covers too little, by about skewness²/R; so it is wider
 /// by √(1 + 1.5/R). That covers 93 to 97 % of a normal law and of a skewness of about one;
-/// `tests/coverage.rs` measures it.
+/// `tests/all/coverage.rs` measures it.
 pub fn skewed(values: impl IntoIterator<Item = Option<f64>>) -> Option<Figure> {
     let values: Vec<f64> = values.into_iter().flatten().collect();
     let plain = figure(values.iter().copied())?;

@@ -54,7 +54,7 @@ use crate::results::{self, File};
 use crate::spec::QueueSpec;
 pub use delays::CELLS;
 pub use flows::FLOWS;
-use line::Line;
+use line::ReplayLine;
 pub use series::POINTS;
 
 /// The most bytes a link's default limit holds.

@@ -25,7 +25,7 @@ pub const STARVED: &str = "Worst user: least of a fair share that one user of th
 pub const TOO_RARE: &str =
     "A loss without ± was seen too seldom, or in too few seeds, for an interval that holds.";
 
-/// How far intervals can be trusted (`tests/coverage.rs` of tidegate-lab measures it).
+/// How far intervals can be trusted (`tests/all/coverage.rs` of tidegate-lab measures it).
 pub const MEDIANS: &str = "With few seeds the interval of a median delay may hold in only 80 of 100 cases, since medians take few \
                            values; the others hold in 91 to 97. Near 100 % utilization and Jain's index have none.";
 

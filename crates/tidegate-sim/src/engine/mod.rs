@@ -45,7 +45,7 @@
 //! line, then open-loop sources, then connections' timers by flow. A link takes at least a
 //! nanosecond, so no effect is simultaneous with its cause. So the order is the network's own. The
 //! reference, with an event for every arrival and departure, has the same order (`reference`; the
-//! test is `tests/reference.rs`).
+//! test is `tests/all/reference.rs`).
 mod ahead;
 mod merging;
 mod ports;

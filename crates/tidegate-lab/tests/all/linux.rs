@@ -1,13 +1,11 @@
 //! Our twins of some set-ups against what a Linux kernel's queues gave
 //! (`validation/linux/results`). Of datagrams alone what is compared is the queue; beside TCP the
 //! kernel's and our TCP are, too.
-#[path = "support/jobs.rs"]
-mod jobs;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use jobs::in_repository;
+use crate::jobs;
+use crate::jobs::in_repository;
 use serde::Deserialize;
 
 /// `validation/linux/cells.toml`.

@@ -1,10 +1,7 @@
 //! Papers as they are read: what is shipped is right, what is wrong is told with its place.
-#[path = "support/shipped.rs"]
-mod shipped;
-
 use std::path::Path;
 
-use shipped::shipped;
+use crate::shipped::shipped;
 use tidegate_lab::paper::pairs::{self, Cell, Choice, Grid};
 use tidegate_lab::paper::{self, Asked, Folder, Length, Paper, Verdict};
 use tidegate_lab::{Progress, Watch};

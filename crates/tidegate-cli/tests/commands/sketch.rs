@@ -1,7 +1,5 @@
 //! `tidegate sketch`, as users meet it.
-mod common;
-
-use common::{Home, hold_against};
+use crate::common::{Home, hold_against};
 use serde_json::Value;
 
 /// The table of these arguments, held against the committed schema.

@@ -1,8 +1,5 @@
 //! Floods that forge their flows: what queues make of them, and who is charged.
-#[path = "support/jobs.rs"]
-mod jobs;
-
-use jobs::{document, scenario};
+use crate::jobs::{document, scenario};
 use tidegate_report::Document;
 
 /// Eight users and sixteen floods of twice the line together, behind `queue`; `floods` and `sets`

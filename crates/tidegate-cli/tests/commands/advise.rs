@@ -1,7 +1,5 @@
 //! `tidegate advise`, as users meet it.
-mod common;
-
-use common::{Home, hold_against};
+use crate::common::{Home, hold_against};
 use serde_json::Value;
 
 const ADVISE: [&str; 13] = [

@@ -1,8 +1,6 @@
 //! The Parquet files, read back with the format's own reader, hold what `result.json` and
 //! `series.json` hold.
-#[path = "support/jobs.rs"]
-mod jobs;
-
+use crate::jobs;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -23,7 +23,7 @@ fn hold(name: &str, text: &str) {
     }
     assert!(
         std::fs::read_to_string(&path).is_ok_and(|page| page == text),
-        "docs/reference/{name} is old: TIDEGATE_BLESS=1 cargo test -p tidegate-lab --test docs"
+        "docs/reference/{name} is old: TIDEGATE_BLESS=1 cargo test -p tidegate-lab --test all docs::"
     );
 }
 
@@ -309,7 +309,7 @@ fn the_page_of_results_is_that_of_the_schema() {
 
 #[test]
 fn the_page_of_quantities_is_that_of_the_code() {
-    let source = include_str!("../src/paper/quantity.rs");
+    let source = include_str!("../../src/paper/quantity.rs");
     let rows = source.lines().filter_map(|line| line.strip_prefix("//! |"));
     let table: String = rows.map(|row| format!("|{row}\n")).collect();
     hold("quantities.md", &format!("{QUANTITIES_HEAD}{FROM_CODE}{table}"));

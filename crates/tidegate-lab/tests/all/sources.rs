@@ -1,8 +1,5 @@
 //! What groups of each source put through an empty line, from a scenario to its result.
-#[path = "support/jobs.rs"]
-mod jobs;
-
-use jobs::{document, in_repository, scenario};
+use crate::jobs::{document, in_repository, scenario};
 use tidegate_lab::Scenario;
 use tidegate_report::Group;
 

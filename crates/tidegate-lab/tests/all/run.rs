@@ -1,13 +1,11 @@
 //! Whole jobs: what they yield, that they can be given up, and that threads change nothing.
-#[path = "support/jobs.rs"]
-mod jobs;
-
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use jobs::in_repository;
+use crate::jobs;
+use crate::jobs::in_repository;
 use tidegate_lab::{
     Job, Outcome, Progress, QueueSpec, RunError, Scenario, Watch, check, results, run,
 };

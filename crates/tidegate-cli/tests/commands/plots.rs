@@ -1,7 +1,5 @@
 //! The plots of a study, from its file to the pictures.
-mod common;
-
-use common::Home;
+use crate::common::Home;
 
 const STUDY: &str = r#"
 scenario = "small.toml"

@@ -4,10 +4,9 @@
     clippy::disallowed_macros,
     reason = "a failing test shows every share, not the first alone"
 )]
-#[path = "support/jobs.rs"]
-mod jobs;
 
-use jobs::documents;
+use crate::jobs;
+use crate::jobs::documents;
 use tidegate::Rng;
 use tidegate_lab::{Job, stats};
 use tidegate_report::{Document, Figure, interval};

@@ -1,8 +1,5 @@
 //! The figures of a result against the same worked out from its flows by the definitions.
-#[path = "support/jobs.rs"]
-mod jobs;
-
-use jobs::{documents, job, scenario};
+use crate::jobs::{documents, job, scenario};
 use tidegate_lab::Job;
 use tidegate_report::{Document, Figure};
 

@@ -1,7 +1,6 @@
 //! `tidegate run`, `compare` and `check`, as users meet them.
-mod common;
-
-use common::{Home, hold, timeless};
+use crate::common;
+use crate::common::{Home, hold, timeless};
 use serde_json::Value;
 
 #[test]

@@ -1,11 +1,8 @@
 //! What a paper's folder can have drawn and claimed besides sweeps, and what the committed results
 //! show of the papers.
-#[path = "support/shipped.rs"]
-mod shipped;
-
 use std::path::Path;
 
-use shipped::shipped;
+use crate::shipped::shipped;
 use tidegate_lab::paper::{self, Asked, Folder, Length, Paper, Results};
 
 const SCENARIO: &str = r#"

@@ -1,12 +1,11 @@
 //! Whatever is given to the command: a clear message, a status that is not 0, nothing left behind,
 //! nothing lost.
 #![allow(clippy::disallowed_macros, reason = "what is skipped is skipped aloud")]
-mod common;
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Home, Ran, SMALL};
+use crate::common::{Home, Ran, SMALL};
 
 const REPLAY: [&str; 2] = ["replay", "capture.pcapng"];
 const LINK: [&str; 4] = ["--rate", "10 Mbit/s", "--queue", "drop_tail"];

@@ -1,9 +1,7 @@
 //! Suites on the command line: what is printed and written, and what is refused.
-mod common;
-
 use std::path::Path;
 
-use common::Home;
+use crate::common::Home;
 use tidegate_lab::results::VERSION;
 
 const SUITE: &str = r#"

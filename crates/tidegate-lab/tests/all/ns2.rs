@@ -1,10 +1,7 @@
 //! Our twins of some ns-2 set-ups against what ns-2 gave (`validation/ns2/results`): a few of the
 //! seeds that `validation/compare.py` takes, so that a change of TCP, RED or the simulator that
 //! spoils the agreement is seen here.
-#[path = "support/jobs.rs"]
-mod jobs;
-
-use jobs::{documents, in_repository, job, shipped};
+use crate::jobs::{documents, in_repository, job, shipped};
 use tidegate_lab::Job;
 use tidegate_report::{Document, Figure};
 

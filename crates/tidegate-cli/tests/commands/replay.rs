@@ -1,10 +1,8 @@
 //! `tidegate replay`, as users meet it.
-mod common;
-
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use common::{Home, hold, timeless};
+use crate::common::{Home, hold, timeless};
 use serde_json::Value;
 
 const REPLAY: [&str; 6] = ["replay", "capture.pcapng", "--rate", "10 Mbit/s", "--queue", "sfb"];

@@ -1,9 +1,6 @@
 //! Loads that the network cannot carry: which link caps them, how much arrives, and that a run sees
 //! the same.
-#[path = "support/jobs.rs"]
-mod jobs;
-
-use jobs::{documents, job, scenario};
+use crate::jobs::{documents, job, scenario};
 use tidegate_lab::{Job, Scenario, check, overloads};
 use tidegate_report::Overload;
 

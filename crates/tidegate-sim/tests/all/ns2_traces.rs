@@ -1,13 +1,9 @@
 //! What ns-2's TCP sends when exactly given packets are lost or marked (`validation/ns2/traces`),
 //! against the oracle and against the simulator.
-mod naive {
-    pub mod newreno;
-}
-
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 
-use naive::newreno::Sender;
+use crate::newreno::Sender;
 use tidegate::{Backlog, Bytes, DropReason, Ecn, Packet, Qdisc, Rate, Seed, Sink, Span, Time};
 use tidegate_sim::sources::tcp::{AimdParams, BinomialParams, Congestion, VegasParams};
 use tidegate_sim::sources::{EcnUse, Flavor};

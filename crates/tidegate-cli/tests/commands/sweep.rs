@@ -1,13 +1,13 @@
 //! Studies: what they compute, that nothing of it is lost or done twice, and what they refuse.
 #![allow(clippy::disallowed_macros, reason = "what is skipped is skipped aloud")]
-mod common;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use common::Home;
+use crate::common;
+use crate::common::Home;
 use tidegate_lab::study::{Part, empty};
 
 /// Two rates, three numbers of users, two queues, two seeds: 24 replications.

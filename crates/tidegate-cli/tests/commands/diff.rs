@@ -1,7 +1,5 @@
 //! Two saved results side by side.
-mod common;
-
-use common::Home;
+use crate::common::Home;
 use serde_json::Value;
 
 /// Seeds of the results that are compared.

@@ -1,7 +1,5 @@
 //! Suites: those that ship, and a small one run, stored and scored.
-#[path = "support/jobs.rs"]
-mod jobs;
-
+use crate::jobs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
@@ -192,7 +190,7 @@ fn figures_are_those_of_a_run_of_the_same_scenario() {
     assert_eq!((first.queue, last.queue), (1, 0), "drr comes first");
     // Behind neither is there a share left where addresses are forged.
     assert_eq!((first.passed, last.passed, first.of), (3, 0, 4));
-    let costs = include_str!("../../../papers/comparison/cost.csv");
+    let costs = include_str!("../../../../papers/comparison/cost.csv");
     let drr = costs.lines().find_map(|line| line.strip_prefix("drr,")).unwrap();
     assert_eq!(first.ns, Some(drr.parse().unwrap()));
 }

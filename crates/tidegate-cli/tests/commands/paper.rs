@@ -1,7 +1,5 @@
 //! `tidegate paper` from outside.
-mod common;
-
-use common::Home;
+use crate::common::Home;
 
 #[test]
 fn closed_forms_are_worked_out() {

@@ -1,10 +1,7 @@
 //! Captures whose truth is known, and what is made of them.
-#[path = "support/wire.rs"]
-mod wire;
-
+use crate::wire::{FULL, Taken, Tcp, Wire};
 use tidegate_lab::advise::{Advice, Advise, AdviseError, Conduct, Senders, Verdict, advise};
 use tidegate_lab::{Progress, QueueSpec, Watch};
-use wire::{FULL, Taken, Tcp, Wire};
 
 /// The answer on `wire`, a link of `rate`.
 fn answer(wire: &mut Wire, rate: &str) -> Advice {

@@ -1,9 +1,7 @@
 //! What a queue does to those whom nobody attacks. Every queue, as its preset `auto` fits it to the
 //! line, passes or says so on the first line of its manual page.
-#[path = "support/jobs.rs"]
-mod jobs;
-
-use jobs::scenario;
+use crate::jobs;
+use crate::jobs::scenario;
 use tidegate::catalog::QUEUES;
 use tidegate_lab::suite::{self, Cell, Suite};
 use tidegate_lab::{Job, QueueSpec, Scenario};

@@ -1,7 +1,5 @@
 //! What the command says of itself, and that it is true.
-mod common;
-
-use common::{Home, repository};
+use crate::common::{Home, repository};
 
 const COMMANDS: [&str; 10] =
     ["run", "compare", "diff", "check", "replay", "list", "show", "sketch", "completions", "paper"];
