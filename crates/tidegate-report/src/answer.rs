@@ -4,7 +4,7 @@ mod notes;
 use crate::interval::{self, Estimate};
 use crate::{Conduct, Document, Figure, Group, Pool, human};
 pub use notes::{
-    GOODPUT, MEDIANS, REPLAY, STARVED, TOO_RARE, caveats, few_seeds, goodput_exceeds, packets,
+    FEW_SEEDS, GOODPUT, REPLAY, STARVED, TOO_RARE, caveats, few_seeds, goodput_exceeds, packets,
     too_rare,
 };
 

@@ -191,24 +191,22 @@ fn jain(values: &[f64]) -> Option<Figure> {
     skewed(values).map(stats::part)
 }
 
-/// The figures, how they are made, and the least coverage over all queues. That is 93 % but for
-/// medians: where packets wait for whole packets of others, a median takes few values, and five
-/// seeds may all have the same. The report says so.
-const FIGURES: [(&str, Make, Pick, f64); 14] = [
-    ("throughput", plain, |d| d.groups[0].throughput_bps, 0.93),
-    ("goodput", plain, |d| d.groups[0].goodput_bps, 0.93),
-    ("flood's throughput", plain, |d| d.groups[1].throughput_bps, 0.93),
-    ("loss", rare, |d| d.groups[0].loss_ratio, 0.93),
-    ("flood's loss", rare, |d| d.groups[1].loss_ratio, 0.93),
-    ("queue", skewed, |d| d.aggregate.queue_packets, 0.93),
-    ("delay mean", skewed, |d| d.aggregate.queue_delay_ms.mean, 0.93),
-    ("delay p95", skewed, |d| d.aggregate.queue_delay_ms.p95, 0.93),
-    ("delay p99", skewed, |d| d.aggregate.queue_delay_ms.p99, 0.93),
-    ("worst user", worst, |d| d.groups[0].worst_share, 0.93),
-    ("Jain", jain, |d| d.aggregate.jain, 0.93),
-    ("utilization", part, |d| d.aggregate.utilization, 0.93),
-    ("delay p50", skewed, |d| d.aggregate.queue_delay_ms.p50, 0.90),
-    ("RTT p50", skewed, |d| d.groups[0].rtt_ms.p50, 0.90),
+/// The figures, and how they are made.
+const FIGURES: [(&str, Make, Pick); 14] = [
+    ("throughput", plain, |d| d.groups[0].throughput_bps),
+    ("goodput", plain, |d| d.groups[0].goodput_bps),
+    ("flood's throughput", plain, |d| d.groups[1].throughput_bps),
+    ("loss", rare, |d| d.groups[0].loss_ratio),
+    ("flood's loss", rare, |d| d.groups[1].loss_ratio),
+    ("queue", skewed, |d| d.aggregate.queue_packets),
+    ("delay mean", skewed, |d| d.aggregate.queue_delay_ms.mean),
+    ("delay p95", skewed, |d| d.aggregate.queue_delay_ms.p95),
+    ("delay p99", skewed, |d| d.aggregate.queue_delay_ms.p99),
+    ("worst user", worst, |d| d.groups[0].worst_share),
+    ("Jain", jain, |d| d.aggregate.jain),
+    ("utilization", part, |d| d.aggregate.utilization),
+    ("delay p50", skewed, |d| d.aggregate.queue_delay_ms.p50),
+    ("RTT p50", skewed, |d| d.groups[0].rtt_ms.p50),
 ];
 
 /// How many intervals were printed, and how many of them held the truth.
@@ -231,15 +229,23 @@ impl Score {
     }
 }
 
+/// The bounds of what a 95 % interval may hold, over all queues.
+const LEAST: f64 = 0.93;
+const MOST: f64 = 0.97;
+
+/// Where runs fall in two kinds, one of them seldom, five of them miss it: of the median delay
+/// behind `tide` and `pie` intervals hold in 31 and 62 of 100 cases, of losses behind `drr` in 84.
+/// The report says so.
+const BEHIND: [&str; 5] = ["red/auto", "fq_codel", "drop_tail", "sfb/auto", "codel"];
+
 /// Each of the 150 groups of five by itself, and 10,000 groups of five drawn from the same
 /// replications, which tells the coverage to a fifth of a per cent. The truth is the mean of all
 /// replications.
 #[test]
 fn figures_of_a_real_scenario() {
     let mut dice = Rng::from_seed(4);
-    let queues = ["red/auto", "fq_codel", "drop_tail", "sfb/auto", "codel"]
-        .map(|queue| (queue, replications(queue)));
-    for (what, make, pick, least) in FIGURES {
+    let queues = BEHIND.map(|queue| (queue, replications(queue)));
+    for (what, make, pick) in FIGURES {
         let (mut apart, mut drawn) = (Score::default(), Score::default());
         for (queue, all) in &queues {
             let values: Vec<f64> = all.iter().filter_map(|d| pick(d).map(|f| f.mean())).collect();
@@ -264,17 +270,15 @@ fn figures_of_a_real_scenario() {
         if drawn.printed < GROUPS {
             continue; // so near to its end that hardly an interval is printed
         }
-        assert!(
-            (least..=0.97).contains(&drawn.share()),
-            "{what}: {:.2} % hold",
-            drawn.share() * 100.0
-        );
+        let share = drawn.share();
+        assert!((LEAST..=MOST).contains(&share), "{what}: {:.2} % hold", share * 100.0);
         // Three deviations of so few groups, beside the bounds.
         let chance = 3.0 * (0.05 * 0.95 / apart.printed as f64).sqrt();
+        let share = apart.share();
         assert!(
-            (least - chance..=0.97 + chance).contains(&apart.share()),
+            (LEAST - chance..=MOST + chance).contains(&share),
             "{what}: {:.2} % hold",
-            apart.share() * 100.0
+            share * 100.0
         );
     }
 }

@@ -97,9 +97,7 @@ fn groups_have_what_each_seed_says() {
                 .filter(|row| row["queue"] == document["label"] && row["group"] == group["name"])
                 .collect();
             assert_eq!(own.iter().map(|row| &row["seed"]).collect::<Vec<_>>(), [1, 2]);
-            assert!(
-                own.iter().all(|row| row["scenario"] == "small" && row["flows"] == group["count"])
-            );
+            assert!(own.iter().all(|row| row["scenario"] == "s" && row["flows"] == group["count"]));
             let figures = (group.as_object().unwrap().iter().map(|(k, v)| (k.clone(), v))).chain(
                 document["aggregate"]
                     .as_object()

@@ -85,7 +85,7 @@ fn group_notes(page: &mut String, input: &ReportInput, several: bool) {
         let _ = writeln!(page, "<p class=\"what note\">{}</p>", answer::STARVED);
     }
     if answer::few_seeds(&input.runs.iter().map(|run| run.result).collect::<Vec<_>>()) {
-        let _ = writeln!(page, "<p class=\"what note\">{}</p>", answer::MEDIANS);
+        let _ = writeln!(page, "<p class=\"what note\">{}</p>", answer::FEW_SEEDS);
     }
     if input.runs.iter().any(|run| answer::too_rare(run.result)) {
         let _ = writeln!(page, "<p class=\"what note\">{}</p>", answer::TOO_RARE);

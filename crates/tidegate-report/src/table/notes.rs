@@ -1,7 +1,7 @@
 //! What stands below a table.
 use super::{Intervals, aggregate_text};
 use crate::answer::{
-    GOODPUT, MEDIANS, REPLAY, STARVED, TOO_RARE, caveats, few_seeds, goodput_exceeds, packets,
+    FEW_SEEDS, GOODPUT, REPLAY, STARVED, TOO_RARE, caveats, few_seeds, goodput_exceeds, packets,
     too_rare, worst,
 };
 use crate::{Document, Source, human};
@@ -27,7 +27,7 @@ pub(super) fn notes(documents: &[&Document], intervals: Intervals) -> String {
         notes += &format!("{TOO_RARE}\n");
     }
     if few_seeds(documents) && intervals == Intervals::Shown {
-        notes += &format!("{MEDIANS}\n");
+        notes += &format!("{FEW_SEEDS}\n");
     }
     let mut made = vec![match first.source {
         Source::Simulated => format!("simulated {}", first.scenario),
