@@ -1,10 +1,11 @@
 #![doc = include_str!("purge.md")]
 mod params;
 mod presets;
+mod suspects;
 
 use crate::packet::Packet;
 use crate::parts::every::{CATCH_UP, Every};
-use crate::parts::hit_cache::HitCache;
+use crate::parts::hit_cache::{HitCache, Replace};
 use crate::parts::mincount::MinCount;
 use crate::parts::price::Price;
 use crate::policy::{Fifo, NonEct, Policy, QueueView, Verdict};
@@ -12,6 +13,7 @@ use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
 use crate::rng::Rng;
 use crate::units::Time;
 pub use params::*;
+use suspects::Suspects;
 
 /// A FIFO that marks by REM's price and purges what takes more than its share while the link is
 /// overloaded.
@@ -21,9 +23,6 @@ pub type Purge = Fifo<PurgeRule>;
 const FLOOR: f64 = 1e-7;
 /// The overload that counts most: eleven times the capacity.
 const MOST_OVERLOAD: f64 = 10.0;
-
-/// How far the push-out looks back from the tail.
-const PUSH_OUT_REACH: usize = 256;
 
 /// The rule of Purge.
 #[derive(Clone, Debug)]
@@ -57,6 +56,9 @@ pub struct PurgeRule {
     target_bytes: u64,
     /// What waited at the last call, in bytes.
     backlog: u64,
+    /// Whom the push-out may take, and whether the packet that arrives is one of them.
+    suspects: Suspects,
+    arriving: bool,
 }
 
 impl PurgeRule {
@@ -104,6 +106,8 @@ impl PurgeRule {
             offenders_price: FLOOR,
             target_bytes,
             backlog: 0,
+            suspects: Suspects::ALL,
+            arriving: true,
             config: config.clone(),
         }
     }
@@ -139,13 +143,27 @@ impl PurgeRule {
     /// Two negative factors make no price.
     #[inline]
     pub fn own_price(&self, flow: u64, backlog: u64) -> Option<f64> {
+        Some(self.excess(flow)? * self.price_of_excess(backlog)?)
+    }
+
+    /// Ω N_act − 1 of a flow above its fair share.
+    #[inline]
+    fn excess(&self, flow: u64) -> Option<f64> {
         let excess = self.cache.fraction(flow)? * self.flows - 1.0;
-        let per_excess = match self.config.own {
+        (excess > 0.0).then_some(excess)
+    }
+
+    /// What the excess multiplies, while flows above their share are purged.
+    #[inline]
+    fn price_of_excess(&self, backlog: u64) -> Option<f64> {
+        if self.config.memory == Memory::Gate && backlog <= self.target_bytes {
+            return None;
+        }
+        let price = match self.config.own {
             Own::Mismatch => self.config.gamma * self.mismatch(backlog),
             Own::Price => self.offenders_price * self.per_nat,
         };
-        let gated = self.config.memory == Memory::Gate && backlog <= self.target_bytes;
-        (excess > 0.0 && per_excess > 0.0 && !gated).then_some(excess * per_excess)
+        (price > 0.0).then_some(price)
     }
 
     #[inline]
@@ -200,6 +218,7 @@ impl PurgeRule {
 
     #[cold]
     fn update_fractions(&mut self, now: Time) {
+        self.suspects = Suspects::ALL;
         let overdue = self.update.overdue(now);
         self.end_of_sampling();
         // All the others are without a sampling.
@@ -214,6 +233,7 @@ impl PurgeRule {
 
     #[cold]
     fn end_periods(&mut self, now: Time) {
+        self.suspects = Suspects::ALL;
         let overdue = self.period.overdue(now);
         if overdue > CATCH_UP {
             // After 64 empty periods fading fractions are nothing, and lasting ones have not
@@ -276,6 +296,10 @@ impl Policy for PurgeRule {
         }
         if backlog.bytes > self.target_bytes {
             self.cache.hit(queue.flow_at(dice.below(backlog.packets as u64) as usize));
+            // Then whoever is new in the cache takes over another's share.
+            if self.config.replace == Replace::SpaceSaving {
+                self.suspects = Suspects::ALL;
+            }
         }
     }
 
@@ -288,7 +312,10 @@ impl Policy for PurgeRule {
         dice: &mut Rng,
     ) -> Verdict {
         let mut price = self.price.get();
-        if let Some(own) = self.own_price(pkt.flow, queue.backlog().bytes) {
+        let excess = self.excess(pkt.flow);
+        self.arriving = excess.is_some();
+        if let (Some(excess), Some(of_it)) = (excess, self.price_of_excess(queue.backlog().bytes)) {
+            let own = excess * of_it;
             if self.overload_run >= self.config.persist {
                 return if dice.chance(self.price.probability_of(own)) {
                     Verdict::Drop(DropReason::Unfair)
@@ -314,6 +341,9 @@ impl Policy for PurgeRule {
         if self.config.count == Input::Admitted {
             self.count_admitted(pkt.flow);
         }
+        if self.config.push_out == PushOut::On {
+            self.suspects.join(self.arriving);
+        }
         self.backlog = queue.backlog().bytes + pkt.len as u64;
     }
 
@@ -321,9 +351,17 @@ impl Policy for PurgeRule {
         if self.config.push_out == PushOut::Off {
             return None;
         }
-        let (waiting, bytes) = (queue.backlog().packets as usize, queue.backlog().bytes);
-        let reach = waiting.saturating_sub(PUSH_OUT_REACH)..waiting;
-        reach.rev().find(|&position| self.own_price(queue.flow_at(position), bytes).is_some())
+        let waiting = queue.backlog().packets as usize;
+        self.price_of_excess(queue.backlog().bytes)?;
+        while let Some(depth) = self.suspects.newest().filter(|&depth| depth < waiting) {
+            let position = waiting - 1 - depth;
+            if self.excess(queue.flow_at(position)).is_some() {
+                self.suspects.leave(depth);
+                return Some(position);
+            }
+            self.suspects.clear(depth);
+        }
+        None
     }
 
     #[inline]

@@ -28,6 +28,19 @@ pub enum Own {
     Price { gain: f64, ceiling: f64 },
 }
 
+/// What becomes of the hit fractions while nothing is sampled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Memory {
+    Hold,
+    /// Nobody is purged up to b*.
+    Gate,
+    /// They halve.
+    Fade,
+}
+
+/// How many waiting packets the push-out looks at.
+const REACH: usize = 256;
+
 /// The least price for offenders.
 const FLOOR: f64 = 1e-7;
 
@@ -46,6 +59,8 @@ pub struct NaivePurge {
     pub price_period: f64,
     pub period: f64,
     pub persist: u32,
+    pub memory: Memory,
+    pub push_out: bool,
 
     pub own: Own,
     /// The price for offenders: the chance to pass falls by e for each of it.
@@ -107,11 +122,20 @@ impl NaivePurge {
         self.offered_since = 0.0;
     }
 
+    /// Eq. (2).
+    pub fn end_of_sampling(&mut self) {
+        let sampled = self.cache.samplings > 0.0;
+        self.cache.end_of_period();
+        if self.memory == Memory::Fade && !sampled {
+            self.cache.list.iter_mut().for_each(|cached| cached.fraction *= 0.5);
+        }
+    }
+
     /// The period ends: eq. (2), the number of flows (here counted one by one), the input rate of
     /// eq. (3).
     pub fn end_of_period(&mut self) {
         if !self.separate_updates {
-            self.cache.end_of_period();
+            self.end_of_sampling();
         }
         self.seen.sort();
         self.seen.dedup();
@@ -129,25 +153,35 @@ impl NaivePurge {
         self.alpha * (backlog - self.target) + self.input - self.capacity
     }
 
-    /// A packet of `flow` with `backlog` bits waiting.
-    pub fn judge(&self, flow: u64, backlog: f64) -> Said {
+    /// d_i of eq. (3) for `flow` with `backlog` bits waiting, if it is above its share of an
+    /// overloaded link.
+    pub fn own_price(&self, flow: u64, backlog: f64) -> Option<f64> {
         let fraction = self.cache.fraction(flow);
         let w = self.mismatch(backlog);
-        let by = |price: f64| 1.0 - libm::pow(self.phi, -price);
         let overloaded = w > 0.0 || self.own != Own::Mismatch;
-        if self.flows > 0.0 && fraction > 1.0 / self.flows && overloaded {
-            let per_excess = match self.own {
-                Own::Mismatch => self.gamma * w,
-                Own::Price { .. } => self.offenders_price / libm::log(self.phi),
-            };
-            let d = (fraction * self.flows - 1.0) * per_excess;
-            if self.overload_run >= self.persist {
-                Said::Drop(by(d))
-            } else {
-                Said::Mark(by(d.max(self.price)))
-            }
-        } else {
-            Said::Mark(by(self.price))
+        let gated = self.memory == Memory::Gate && backlog <= self.target;
+        let above = self.flows > 0.0 && fraction > 1.0 / self.flows;
+        let per_excess = match self.own {
+            Own::Mismatch => self.gamma * w,
+            Own::Price { .. } => self.offenders_price / libm::log(self.phi),
+        };
+        (above && overloaded && !gated).then_some((fraction * self.flows - 1.0) * per_excess)
+    }
+
+    /// A packet of `flow` with `backlog` bits waiting.
+    pub fn judge(&self, flow: u64, backlog: f64) -> Said {
+        let by = |price: f64| 1.0 - libm::pow(self.phi, -price);
+        match self.own_price(flow, backlog) {
+            Some(d) if self.overload_run >= self.persist => Said::Drop(by(d)),
+            Some(d) => Said::Mark(by(d.max(self.price))),
+            None => Said::Mark(by(self.price)),
         }
+    }
+
+    /// Who makes room, of these waiting flows, `backlog` bits: the newest that is above its share.
+    pub fn make_room(&self, waiting: &[u64], backlog: f64) -> Option<usize> {
+        let reach = waiting.len().saturating_sub(REACH)..waiting.len();
+        let newest = reach.rev().find(|&at| self.own_price(waiting[at], backlog).is_some());
+        newest.filter(|_| self.push_out)
     }
 }

@@ -1,7 +1,7 @@
 //! BLACK and Purge against their paper: golden numbers, the naive twins, and what the paper says of
 //! them.
 use crate::naive::hits::{self, NaiveHits};
-use crate::naive::purge::{Count, NaivePurge, Own, Said};
+use crate::naive::purge::{Count, Memory, NaivePurge, Own, Said};
 use crate::support::Fate;
 use crate::support::twin::OPERATIONS;
 use crate::support::workload::{Phase, Workload};
@@ -75,6 +75,8 @@ fn naive_purge(link: &Link) -> NaivePurge {
         separate_updates: false,
         count_anew: true,
         persist: 2,
+        memory: Memory::Hold,
+        push_out: false,
         price: 0.0,
         admitted: 0.0,
         offered: 0.0,
@@ -99,7 +101,7 @@ fn phases(packets: u64) -> Vec<Phase> {
     ]
 }
 
-fn purge_beside_its_twin(settings: &[(&str, &str)], operations: u64) {
+fn purge_beside_its_twin(settings: &[(&str, &str)], operations: u64) -> Twinned {
     let link = table_1();
     let config = support::config("purge", None, settings, &link);
     let mut twinned = Twinned::beside(&config, link, Rng::from_seed(5)).unwrap();
@@ -117,6 +119,7 @@ fn purge_beside_its_twin(settings: &[(&str, &str)], operations: u64) {
         twinned.purged,
         twinned.marked
     );
+    twinned
 }
 
 #[test]
@@ -146,6 +149,27 @@ fn purge_agrees_with_its_twin_however_long_it_remembers() {
         purge_beside_its_twin(&settings, 300_000);
     }
     purge_beside_its_twin(&[("past", "1"), ("window", "never"), ("cache", "4096")], 300_000);
+}
+
+/// At overflow the newest packet of an offender goes, or the one that arrives; whoever is new in
+/// the cache, and however small the reach makes the part of the buffer that is looked at.
+#[test]
+fn purge_agrees_with_its_twin_on_whom_it_pushes_out() {
+    for memory in ["hold", "gate", "fade"] {
+        for replace in ["oldest", "least", "space_saving"] {
+            let settings = [
+                ("push_out", "on"),
+                ("memory", memory),
+                ("replace", replace),
+                ("cache", "30"),
+                ("update", "100 ms"),
+                ("own", "price"),
+                ("ceiling", "0.1"),
+            ];
+            let twinned = purge_beside_its_twin(&settings, 60_000);
+            assert!(twinned.pushed_out > 1000, "{settings:?}: {}", twinned.pushed_out);
+        }
+    }
 }
 
 /// BLACK: the hits, the number of flows and the verdicts on high-bandwidth flows; RED has its own

@@ -3,12 +3,12 @@ use std::collections::VecDeque;
 
 use super::{Set, with_known};
 use crate::naive::hits::NaiveHits;
-use crate::naive::purge::{Count, NaivePurge, Own, Said};
+use crate::naive::purge::{Count, Memory, NaivePurge, Own, Said};
 use crate::support::twin::{Disputes, agree};
-use crate::support::{Both, Fate};
+use crate::support::{Both, Heard};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Purge;
-use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Time};
+use tidegate::{Backlog, DropReason, Link, Packet, Qdisc, Rng, Sink, Time};
 
 /// Purge with its twin beside it. The twin counts flows one by one, so there are fewer of them than
 /// MINCOUNT needs to fill a bucket with `minima` = 16, where it counts exactly too.
@@ -26,9 +26,33 @@ pub struct Twinned {
     pub disputes: Disputes,
     pub purged: u64,
     pub marked: u64,
+    pub pushed_out: u64,
 }
 
 impl Twinned {
+    /// The twin lets go whom the queue let go for a packet of `len`; whether that makes room.
+    fn room(&mut self, len: u32, lost: &[(Packet, DropReason)]) -> bool {
+        let mut lost = lost.iter();
+        loop {
+            let (packets, bytes) = (self.waiting.len() as u32, (self.bits / 8.0) as u64);
+            if self.link.has_room(Backlog { packets, bytes }, len) {
+                return true;
+            }
+            let waiting: Vec<u64> = self.waiting.iter().map(|&(flow, _)| flow).collect();
+            let Some(position) = self.twin.make_room(&waiting, self.bits) else { return false };
+            let (flow, took) = self.waiting.remove(position).unwrap();
+            let victim = lost.next().map(|(pkt, why)| (pkt.flow, pkt.len, *why));
+            assert_eq!(
+                victim,
+                Some((flow, took, DropReason::Evicted)),
+                "operation {}: the twin's victim at {position}",
+                self.operations
+            );
+            self.bits -= took as f64 * 8.0;
+            self.pushed_out += 1;
+        }
+    }
+
     fn periods(&mut self, now: Time) {
         // The clocks run on their own; none reads what the other sets within the same instant.
         while self.due[0] <= now.as_nanos() {
@@ -40,7 +64,7 @@ impl Twinned {
             self.due[1] += self.every[1];
         }
         while self.due[2] <= now.as_nanos() {
-            self.twin.cache.end_of_period();
+            self.twin.end_of_sampling();
             self.due[2] += self.every[2];
         }
     }
@@ -69,35 +93,36 @@ impl Qdisc for Twinned {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
         self.periods(now);
         let mut dice = self.queue.dice().clone();
-        let room = self.link.has_room(self.queue.backlog(), pkt.len);
         self.twin.offer(pkt.flow, pkt.len as f64 * 8.0);
         if self.bits > self.twin.target {
             self.twin.cache.hit(self.waiting[dice.below(self.waiting.len() as u64) as usize].0);
         }
-        let said = self.twin.judge(pkt.flow, self.bits);
-        let mut fate = Fate::default();
-        self.queue.enqueue(now, pkt, &mut Both(&mut fate, out));
+        let mut heard = Heard::default();
+        self.queue.enqueue(now, pkt, &mut Both(&mut heard, out));
+        let before = self.pushed_out;
+        let room = self.room(pkt.len, &heard.lost);
+        // What is left is this packet's own fate.
+        let mut fates = heard.lost[(self.pushed_out - before) as usize..].iter();
+        let dropped = fates.next().map(|&(_, why)| why);
+        assert_eq!(fates.next(), None, "operation {}", self.operations);
+        let marked = !heard.marked.is_empty();
         if !room {
-            assert_eq!(fate.dropped, Some(DropReason::Overlimit));
+            assert_eq!(dropped, Some(DropReason::Overlimit));
         } else {
             let die = dice.uniform();
-            match said {
+            match self.twin.judge(pkt.flow, self.bits) {
                 Said::Drop(p) => {
-                    assert!(fate.marked.is_none());
-                    self.disputes.verdict(
-                        self.operations,
-                        die,
-                        p,
-                        fate.dropped == Some(DropReason::Unfair),
-                    );
-                    self.purged += fate.dropped.is_some() as u64;
+                    assert!(!marked);
+                    let purged = dropped == Some(DropReason::Unfair);
+                    self.disputes.verdict(self.operations, die, p, purged);
+                    self.purged += dropped.is_some() as u64;
                 }
                 Said::Mark(p) => {
-                    assert_eq!(fate.dropped, None);
+                    assert_eq!(dropped, None);
                     if pkt.ecn.is_capable() {
-                        self.disputes.verdict(self.operations, die, p, fate.marked.is_some());
+                        self.disputes.verdict(self.operations, die, p, marked);
                     }
-                    self.marked += fate.marked.is_some() as u64;
+                    self.marked += marked as u64;
                 }
             }
         }
@@ -107,7 +132,7 @@ impl Qdisc for Twinned {
             "operation {}: as many dice as the twin's",
             self.operations
         );
-        if fate.dropped.is_none() {
+        if dropped.is_none() {
             self.waiting.push_back((pkt.flow, pkt.len));
             self.bits += pkt.len as f64 * 8.0;
             self.twin.let_in(pkt.flow, pkt.len as f64 * 8.0);
@@ -137,12 +162,10 @@ impl Qdisc for Twinned {
 
 /// What the paper has, with our readings of it, and so many minima that MINCOUNT counts a few
 /// hundred flows exactly.
-const KNOWN: [(&str, &str); 10] = [
+const KNOWN: [(&str, &str); 8] = [
     ("unit", "bits"),
     ("input", "admitted"),
     ("stronger", "larger"),
-    ("memory", "hold"),
-    ("push_out", "off"),
     ("ecn", "on"),
     ("non_ect", "pass"),
     ("buckets", "1024"),
@@ -162,8 +185,16 @@ impl super::Twinned for Twinned {
         } else {
             Own::Mismatch
         };
+        let memory = match set.text("memory").as_str() {
+            "hold" => Memory::Hold,
+            "gate" => Memory::Gate,
+            "fade" => Memory::Fade,
+            other => panic!("{other}"),
+        };
         let twin = NaivePurge {
             own,
+            memory,
+            push_out: set.is("push_out", "on"),
             offenders_price: 1e-7,
             offered_since: 0.0,
             separate_updates: update > 0,
@@ -204,6 +235,7 @@ impl super::Twinned for Twinned {
             disputes: Disputes::default(),
             purged: 0,
             marked: 0,
+            pushed_out: 0,
         })
     }
 
