@@ -50,3 +50,37 @@ fn the_page_counts_what_the_results_say() {
         assert_eq!(said, counts, "{paper}: claims and verdicts");
     }
 }
+
+/// Every cause by which claims differ, with their number, in the row of its paper.
+#[test]
+fn the_page_says_why_claims_differ() {
+    let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
+    let results = fs::read_to_string(papers.join("results.csv")).unwrap();
+    let names = fields(results.lines().next().unwrap());
+    let place = |name| names.iter().position(|field| field == name).unwrap();
+    let (verdict, explained) = (place("verdict"), place("explained"));
+    let mut causes = BTreeMap::<String, BTreeMap<String, u32>>::new();
+    for row in results.lines().skip(1).map(fields).filter(|row| row[verdict] == "differs") {
+        *causes.entry(row[0].clone()).or_default().entry(row[explained].clone()).or_default() += 1;
+    }
+    let page = fs::read_to_string(papers.join("README.md")).unwrap();
+    let mut all = 0;
+    for (paper, causes) in causes {
+        let differ: u32 = causes.values().sum();
+        let start = format!("| {paper} | {differ} |");
+        let row = page.lines().find(|line| line.starts_with(&start));
+        let row = row.unwrap_or_else(|| panic!("no row that begins with {start}"));
+        for (cause, claims) in &causes {
+            let said = format!("`{cause}` {claims}");
+            assert!(row.contains(&said), "{paper}: {said} is not in the row");
+        }
+        assert_eq!(row.matches('`').count(), 2 * causes.len(), "{paper}: other causes");
+        let own = fs::read_to_string(papers.join(&paper).join("README.md")).unwrap();
+        let claims = results.lines().filter(|row| row.starts_with(&format!("{paper},"))).count();
+        let said = format!("{differ} of {claims} claims [differ]");
+        assert!(own.contains(&said), "papers/{paper}/README.md: {said}");
+        all += differ;
+    }
+    let claims = results.lines().count() - 1;
+    assert!(page.contains(&format!("**{all} of {claims} claims differ")), "{all} of {claims}");
+}
