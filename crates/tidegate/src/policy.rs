@@ -69,6 +69,8 @@ pub trait QueueView {
     fn link(&self) -> &Link;
     /// The flow of the packet at `position`.
     fn flow_at(&self, position: usize) -> u64;
+    /// The length of the packet at `position`, in bytes.
+    fn len_at(&self, position: usize) -> u32;
 }
 
 /// A rule for who may enter a FIFO.
@@ -181,6 +183,10 @@ impl QueueView for Waiting {
     #[inline]
     fn flow_at(&self, position: usize) -> u64 {
         self.packets[position].flow
+    }
+    #[inline]
+    fn len_at(&self, position: usize) -> u32 {
+        self.packets[position].len
     }
 }
 

@@ -179,11 +179,19 @@ impl HitCache {
     /// A queued packet of `flow` was sampled.
     #[inline]
     pub fn hit(&mut self, flow: u64) {
-        self.samplings += 1;
+        self.hit_by(flow, 1);
+    }
+
+    /// A queued packet of `flow` was sampled, and counts for so many samplings. Where each counts
+    /// for its length, Ω is a flow's share of the buffer's bytes.
+    #[inline]
+    pub fn hit_by(&mut self, flow: u64, weight: u32) {
+        self.samplings += weight as u64;
         match self.find(flow) {
-            NONE => self.admit(flow),
+            NONE => self.admit(flow, weight),
             at => {
-                self.entries[at as usize].hits += 1;
+                let hits = &mut self.entries[at as usize].hits;
+                *hits = hits.saturating_add(weight);
                 self.make_newest(at);
             }
         }
@@ -223,7 +231,7 @@ impl HitCache {
 
     /// Takes in `flow` with its first hit: in a new entry, or in the victim's.
     #[inline]
-    fn admit(&mut self, flow: u64) {
+    fn admit(&mut self, flow: u64, weight: u32) {
         let head = self.head(flow);
         let at = if self.entries.len() < self.most {
             self.grow()
@@ -238,7 +246,8 @@ impl HitCache {
         if self.replace != Replace::SpaceSaving {
             (entry.fraction, entry.hits, entry.before) = (0.0, 0, before);
         }
-        *entry = CachedFlow { flow, hits: entry.hits + 1, next: self.heads[head], ..*entry };
+        let hits = entry.hits.saturating_add(weight);
+        *entry = CachedFlow { flow, hits, next: self.heads[head], ..*entry };
         self.heads[head] = at;
     }
 

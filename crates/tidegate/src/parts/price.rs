@@ -87,6 +87,22 @@ impl Price {
         -libm::expm1(-price * self.steepness)
     }
 
+    /// Whether `die`, uniform on 0 .. 1, is below 1 − φ^−d for some other price d. With x = d ln φ
+    /// that lies between x − x² / 2 and x, so the power is seldom needed.
+    #[inline]
+    pub fn strikes(&self, die: f64, price: f64) -> bool {
+        let x = price * self.steepness;
+        // Far more than any rounding.
+        const MARGIN: f64 = 1e-12;
+        if die > x + MARGIN {
+            false
+        } else if die < x - 0.5 * x * x - MARGIN {
+            true
+        } else {
+            die < self.probability_of(price)
+        }
+    }
+
     /// Counts an arrival of this many mean packets.
     #[inline]
     pub fn arrived(&mut self, packets: f64) {
@@ -139,6 +155,21 @@ mod tests {
         let price = Price::new(0.1, 0.001, 1.001, 20.0, 10.0, 1.0);
         assert!((price.probability_of(100.0) - 0.095117).abs() < 1e-6);
         assert!((price.probability_of(1000.0) - 0.631936).abs() < 1e-6);
+    }
+
+    /// Dice anywhere, and as near to the probability as they lie.
+    #[test]
+    fn a_die_strikes_as_by_the_power() {
+        let price = Price::new(0.1, 0.001, 1.001, 20.0, 10.0, 1.0);
+        let mut dice = crate::rng::Rng::from_seed(4);
+        for _ in 0..100_000 {
+            let d = libm::pow(10.0, dice.between(-14.0, 6.0));
+            let p = price.probability_of(d);
+            let apart = libm::pow(10.0, dice.between(-18.0, -8.0));
+            for die in [dice.uniform(), p, p - apart, p + apart] {
+                assert_eq!(price.strikes(die, d), die < p, "{die} {p}");
+            }
+        }
     }
 
     /// While the queue neither runs empty nor refuses, both forms count the same; they differ in

@@ -213,5 +213,8 @@ mod tests {
         fn flow_at(&self, _: usize) -> u64 {
             0
         }
+        fn len_at(&self, _: usize) -> u32 {
+            0
+        }
     }
 }

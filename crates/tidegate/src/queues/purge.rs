@@ -1,4 +1,5 @@
 #![doc = include_str!("purge.md")]
+mod offenders;
 mod params;
 mod presets;
 mod suspects;
@@ -12,17 +13,13 @@ use crate::policy::{Fifo, NonEct, Policy, QueueView, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
 use crate::rng::Rng;
 use crate::units::Time;
+use offenders::OffendersPrice;
 pub use params::*;
 use suspects::Suspects;
 
 /// A FIFO that marks by REM's price and purges what takes more than its share while the link is
 /// overloaded.
 pub type Purge = Fifo<PurgeRule>;
-
-/// The least price for offenders, from which it grows.
-const FLOOR: f64 = 1e-7;
-/// The overload that counts most: eleven times the capacity.
-const MOST_OVERLOAD: f64 = 10.0;
 
 /// The rule of Purge.
 #[derive(Clone, Debug)]
@@ -47,12 +44,10 @@ pub struct PurgeRule {
     target: f64,
     of_a_byte: f64,
     overload_run: u32,
-    /// Offered since the last price update, in bytes, what the link sends in that time, and what a
-    /// price for offenders of 1 means: by so much of eq. (3) falls the chance to pass by e.
-    offered_since: u64,
-    bytes_per_update: f64,
+    /// The price for offenders, and what 1 of it means: by so much of eq. (3) falls the chance to
+    /// pass by e.
+    offenders: OffendersPrice,
     per_nat: f64,
-    offenders_price: f64,
     target_bytes: u64,
     /// What waited at the last call, in bytes.
     backlog: u64,
@@ -100,10 +95,8 @@ impl PurgeRule {
             target: target_bytes as f64 * of_a_byte,
             of_a_byte,
             overload_run: 0,
-            offered_since: 0,
-            bytes_per_update: per_second * config.price_interval.as_secs(),
+            offenders: OffendersPrice::new(config, link),
             per_nat: 1.0 / libm::log(config.phi),
-            offenders_price: FLOOR,
             target_bytes,
             backlog: 0,
             suspects: Suspects::ALL,
@@ -130,7 +123,7 @@ impl PurgeRule {
     /// The price for offenders, where there is one: for each of it and of a flow's excess the
     /// chance to pass falls by e.
     pub fn offenders_price(&self) -> f64 {
-        self.offenders_price
+        self.offenders.get()
     }
 
     /// α (b − b*) + X − c of eq. (3), in its unit.
@@ -161,7 +154,7 @@ impl PurgeRule {
         }
         let price = match self.config.own {
             Own::Mismatch => self.config.gamma * self.mismatch(backlog),
-            Own::Price => self.offenders_price * self.per_nat,
+            Own::Price => self.offenders.get() * self.per_nat,
         };
         (price > 0.0).then_some(price)
     }
@@ -185,7 +178,7 @@ impl PurgeRule {
         let backlog = self.backlog as f64 * self.per_byte;
         let overdue = self.price_due.overdue(now);
         if self.config.own == Own::Price {
-            self.update_offenders_price(overdue);
+            self.offenders.updates(overdue, self.backlog);
         }
         if overdue > CATCH_UP {
             self.price.period(backlog);
@@ -195,25 +188,6 @@ impl PurgeRule {
         while self.price_due.step(now).is_some() {
             self.price.period(backlog);
         }
-    }
-
-    /// So many price updates at once, of which the first has all that was offered.
-    fn update_offenders_price(&mut self, updates: u64) {
-        let backlog = (self.backlog as f64 - self.target_bytes as f64) / self.target_bytes as f64;
-        let mut grow = |offered: f64, updates: u64| {
-            let overload =
-                ((offered - self.bytes_per_update) / self.bytes_per_update).min(MOST_OVERLOAD);
-            let seconds = updates as f64 * self.config.price_interval.as_secs();
-            let growth =
-                libm::exp(self.config.gain * (overload + self.config.alpha * backlog) * seconds);
-            self.offenders_price =
-                (self.offenders_price * growth).max(FLOOR).min(self.config.ceiling);
-        };
-        grow(self.offered_since as f64, 1);
-        if updates > 1 {
-            grow(0.0, updates - 1);
-        }
-        self.offered_since = 0;
     }
 
     #[cold]
@@ -287,7 +261,7 @@ impl Policy for PurgeRule {
         let backlog = queue.backlog();
         self.catch_up(now, backlog.bytes);
         self.offered += pkt.len as u64;
-        self.offered_since += pkt.len as u64;
+        self.offenders.offered(pkt.len);
         if self.config.input == Input::Offered {
             self.price.arrived(pkt.len as f64 * self.per_byte);
         }
@@ -295,7 +269,12 @@ impl Policy for PurgeRule {
             self.sketch.add(pkt.flow);
         }
         if backlog.bytes > self.target_bytes {
-            self.cache.hit(queue.flow_at(dice.below(backlog.packets as u64) as usize));
+            let position = dice.below(backlog.packets as u64) as usize;
+            let counts = match self.config.weigh {
+                Weigh::Packets => 1,
+                Weigh::Bytes => queue.len_at(position),
+            };
+            self.cache.hit_by(queue.flow_at(position), counts);
             // Then whoever is new in the cache takes over another's share.
             if self.config.replace == Replace::SpaceSaving {
                 self.suspects = Suspects::ALL;
@@ -317,7 +296,7 @@ impl Policy for PurgeRule {
         if let (Some(excess), Some(of_it)) = (excess, self.price_of_excess(queue.backlog().bytes)) {
             let own = excess * of_it;
             if self.overload_run >= self.config.persist {
-                return if dice.chance(self.price.probability_of(own)) {
+                return if self.price.strikes(dice.uniform(), own) {
                     Verdict::Drop(DropReason::Unfair)
                 } else {
                     Verdict::Admit
@@ -327,6 +306,10 @@ impl Policy for PurgeRule {
                 Stronger::Larger => own.max(price),
                 Stronger::Literal => own,
             };
+        }
+        if excess.is_none() && self.config.spare == Spare::On {
+            // What they pay at twice their share.
+            price = (price - self.offenders.get() * self.per_nat).max(0.0);
         }
         let common = price == self.price.get();
         let m = if common { self.price.probability() } else { self.price.probability_of(price) };

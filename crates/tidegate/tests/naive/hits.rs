@@ -55,13 +55,18 @@ impl NaiveHits {
     }
 
     pub fn hit(&mut self, flow: u64) {
-        self.samplings += 1.0;
+        self.hit_by(flow, 1.0);
+    }
+
+    /// A sampling that counts for so many.
+    pub fn hit_by(&mut self, flow: u64, weight: f64) {
+        self.samplings += weight;
         let mut entry = match self.list.iter().position(|e| e.flow == flow) {
             Some(at) => self.list.remove(at),
             None if self.list.len() < self.most => self.newcomer(flow, self.list.len()),
             None => self.replaced(flow),
         };
-        entry.hits += 1.0;
+        entry.hits += weight;
         self.list.push(entry);
     }
 

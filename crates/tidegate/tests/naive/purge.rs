@@ -61,6 +61,10 @@ pub struct NaivePurge {
     pub persist: u32,
     pub memory: Memory,
     pub push_out: bool,
+    /// Whether flows up to their share are spared the common price while offenders pay.
+    pub spare: bool,
+    /// Whether a sampled packet counts for its length.
+    pub weigh_bytes: bool,
 
     pub own: Own,
     /// The price for offenders: the chance to pass falls by e for each of it.
@@ -153,6 +157,11 @@ impl NaivePurge {
         self.alpha * (backlog - self.target) + self.input - self.capacity
     }
 
+    /// Whether a flow has more than its share.
+    fn is_above(&self, flow: u64) -> bool {
+        self.flows > 0.0 && self.cache.fraction(flow) > 1.0 / self.flows
+    }
+
     /// d_i of eq. (3) for `flow` with `backlog` bits waiting, if it is above its share of an
     /// overloaded link.
     pub fn own_price(&self, flow: u64, backlog: f64) -> Option<f64> {
@@ -160,7 +169,7 @@ impl NaivePurge {
         let w = self.mismatch(backlog);
         let overloaded = w > 0.0 || self.own != Own::Mismatch;
         let gated = self.memory == Memory::Gate && backlog <= self.target;
-        let above = self.flows > 0.0 && fraction > 1.0 / self.flows;
+        let above = self.is_above(flow);
         let per_excess = match self.own {
             Own::Mismatch => self.gamma * w,
             Own::Price { .. } => self.offenders_price / libm::log(self.phi),
@@ -174,6 +183,10 @@ impl NaivePurge {
         match self.own_price(flow, backlog) {
             Some(d) if self.overload_run >= self.persist => Said::Drop(by(d)),
             Some(d) => Said::Mark(by(d.max(self.price))),
+            None if self.spare && !self.is_above(flow) => {
+                let of_offenders = self.offenders_price / libm::log(self.phi);
+                Said::Mark(by((self.price - of_offenders).max(0.0)))
+            }
             None => Said::Mark(by(self.price)),
         }
     }

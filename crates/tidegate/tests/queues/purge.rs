@@ -77,6 +77,8 @@ fn naive_purge(link: &Link) -> NaivePurge {
         persist: 2,
         memory: Memory::Hold,
         push_out: false,
+        weigh_bytes: false,
+        spare: false,
         price: 0.0,
         admitted: 0.0,
         offered: 0.0,
@@ -169,6 +171,21 @@ fn purge_agrees_with_its_twin_on_whom_it_pushes_out() {
             let twinned = purge_beside_its_twin(&settings, 60_000);
             assert!(twinned.pushed_out > 1000, "{settings:?}: {}", twinned.pushed_out);
         }
+    }
+}
+
+/// Lengths of packets from 300 to 1500 bytes, and offenders who pay.
+#[test]
+fn purge_agrees_with_its_twin_on_bytes_and_on_whom_it_spares() {
+    for own in ["mismatch", "price"] {
+        let settings = [
+            ("weigh", "bytes"),
+            ("spare", "on"),
+            ("own", own),
+            ("memory", "gate"),
+            ("cache", "40"),
+        ];
+        purge_beside_its_twin(&settings, 200_000);
     }
 }
 

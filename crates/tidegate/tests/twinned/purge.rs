@@ -95,7 +95,8 @@ impl Qdisc for Twinned {
         let mut dice = self.queue.dice().clone();
         self.twin.offer(pkt.flow, pkt.len as f64 * 8.0);
         if self.bits > self.twin.target {
-            self.twin.cache.hit(self.waiting[dice.below(self.waiting.len() as u64) as usize].0);
+            let (flow, len) = self.waiting[dice.below(self.waiting.len() as u64) as usize];
+            self.twin.cache.hit_by(flow, if self.twin.weigh_bytes { len as f64 } else { 1.0 });
         }
         let mut heard = Heard::default();
         self.queue.enqueue(now, pkt, &mut Both(&mut heard, out));
@@ -195,6 +196,8 @@ impl super::Twinned for Twinned {
             own,
             memory,
             push_out: set.is("push_out", "on"),
+            spare: set.is("spare", "on"),
+            weigh_bytes: set.is("weigh", "bytes"),
             offenders_price: 1e-7,
             offered_since: 0.0,
             separate_updates: update > 0,

@@ -50,6 +50,16 @@ choices! {
 }
 
 choices! {
+    /// What a sampled packet counts for, and so in what a flow's share of the buffer is.
+    pub enum Weigh {
+        /// One, as printed: Ω is a share of the waiting packets.
+        Packets = "packets",
+        /// Its length: Ω is a share of the waiting bytes.
+        Bytes = "bytes",
+    }
+}
+
+choices! {
     /// When the count of flows begins anew.
     pub enum CountWindow {
         /// In each period.
@@ -66,6 +76,16 @@ choices! {
         Mismatch = "mismatch",
         /// A price for offenders that grows while there is a mismatch and falls when it is gone.
         Price = "price",
+    }
+}
+
+choices! {
+    /// Whether flows up to their share are spared the common price while offenders pay.
+    pub enum Spare {
+        /// Everybody pays it.
+        Off = "off",
+        /// They pay what it is above the price of an offender at twice its share (`own = price`).
+        On = "on",
     }
 }
 
@@ -110,6 +130,8 @@ crate::params! {
         cache: u32 = 50, "HBF", 1 ..= 4096;
         /// Who makes room in a full cache.
         replace: Replace = Replace::Oldest, "", 0 ..= 0;
+        /// What a sampled packet counts for: one, as printed, or its length.
+        weigh: Weigh = Weigh::Packets, "Hit", 0 ..= 0;
         /// Buckets of MINCOUNT.
         buckets: u32 = 1024, "m", 2 ..= 65536;
         /// Minima in each bucket.
@@ -136,6 +158,8 @@ crate::params! {
         stronger: Stronger = Stronger::Larger, "", 0 ..= 0;
         /// What becomes of the hit fractions while nothing is sampled.
         memory: Memory = Memory::Hold, "", 0 ..= 0;
+        /// Whether flows up to their share are spared the common price while offenders pay more.
+        spare: Spare = Spare::Off, "", 0 ..= 0;
         /// Who is dropped when there is no room.
         push_out: PushOut = PushOut::Off, "", 0 ..= 0;
         /// Whether ECN-capable packets are marked instead of dropped.

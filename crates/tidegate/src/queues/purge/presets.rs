@@ -47,6 +47,8 @@ impl Entry for Purge {
                 update: Span::from_nanos(TARGET_RTT.as_nanos() / 10),
                 past: 0.995,
                 fresh: 0.1,
+                weigh: Weigh::Bytes,
+                spare: Spare::On,
                 own: Own::Price,
                 ceiling: 10.0,
                 persist: 1,

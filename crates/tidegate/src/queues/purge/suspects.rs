@@ -33,15 +33,18 @@ impl Suspects {
     #[inline]
     pub fn newest(&self) -> Option<usize> {
         let (first, bit) = (self.newest as usize / 64, self.newest % 64);
-        let newer = (1 << bit) - 1;
         // The first word has the newest above `bit`, and the oldest below.
-        let words = [self.bits[first] & !newer]
-            .into_iter()
-            .chain((1..WORDS).map(|more| self.bits[(first + more) % WORDS]))
-            .chain([self.bits[first] & newer]);
-        let (more, word) = words.enumerate().find(|&(_, word)| word != 0)?;
-        let at = (first + more) * 64 + word.trailing_zeros() as usize;
-        Some((at as u8).wrapping_sub(self.newest) as usize)
+        let mut word = self.bits[first] & (u64::MAX << bit);
+        for more in 1..=WORDS {
+            if word != 0 {
+                let at = (first + more - 1) * 64 + word.trailing_zeros() as usize;
+                return Some((at as u8).wrapping_sub(self.newest) as usize);
+            }
+            word = self.bits[(first + more) % WORDS];
+        }
+        word &= !(u64::MAX << bit);
+        let at = first * 64 + word.trailing_zeros() as usize;
+        (word != 0).then(|| (at as u8).wrapping_sub(self.newest) as usize)
     }
 
     /// The packet at `depth` is of no high-bandwidth flow.
