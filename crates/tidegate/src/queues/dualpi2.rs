@@ -327,7 +327,6 @@ fn linux(_: &Link) -> DualPi2Config {
         tupdate: Span::from_millis(16),
         alpha: 0.16,
         beta: 3.2,
-        p_max: Prob::clip(0.5),
         min_th: Span::from_millis(1),
         range: Span::ZERO,
         classic_protection: Prob::clip(0.1),
