@@ -34,16 +34,16 @@ pub struct Paper {
     pub authors: String,
     /// Where it appeared.
     pub venue: String,
-    /// Its experiments.
-    pub experiments: Vec<Experiment>,
+    /// Its experiments, with what came of each.
+    pub sections: Vec<Section>,
     /// Parameters that were chosen on printed numbers.
     pub fitted: Vec<Fitted>,
 }
 
-/// An experiment.
-#[derive(Clone, Debug, Default)]
+/// An experiment, as a paper's description has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Experiment {
-    /// Its name.
+    /// Its name, as in `B5`; no two papers share one.
     pub id: String,
     /// Where it stands in the paper.
     pub place: String,
@@ -53,10 +53,17 @@ pub struct Experiment {
     pub remarks: String,
     /// Why it is not run, where it is not.
     pub unchecked: Option<String>,
+}
+
+/// An experiment with what came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// The experiment.
+    pub experiment: Experiment,
     /// What the paper says of it.
     pub claims: Vec<Claim>,
-    /// Why claims of it differ.
-    pub explanations: Vec<Explanation>,
+    /// Why claims of it differ, each with the number of claims that it is the reason for.
+    pub explanations: Vec<(Explanation, usize)>,
     /// Claims of it under other readings of the text.
     pub readings: Vec<Readings>,
     /// Tables of queues, one for each setting.
@@ -101,15 +108,13 @@ pub struct Claim {
     pub explained: String,
 }
 
-/// Why claims differ.
-#[derive(Clone, Debug, Default)]
+/// Why some claims differ, with the evidence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
-    /// Its name.
+    /// Its name in the claims.
     pub name: String,
     /// The reason, in paragraphs.
     pub why: String,
-    /// How many claims of the experiment it is the reason for.
-    pub claims: usize,
     /// The names of the tables of readings that bear it out.
     pub evidence: Vec<String>,
 }
