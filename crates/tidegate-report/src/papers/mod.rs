@@ -5,8 +5,10 @@
 //!
 //! ```
 //! use tidegate_report::papers::{self, Paper};
-//! let paper = Paper { folder: "care".into(), key: "chan2003".into(), title: "A <model>".into(), ..Paper::default() };
-//! let pages = papers::render(&[paper], &papers::Made { version: "0.1.0", command: "tidegate paper run all", note: "" });
+//! let title = "A <model>".into();
+//! let paper = Paper { folder: "care".into(), title, ..Paper::default() };
+//! let made = papers::Made { version: "0.1.0", command: "tidegate paper run all", note: "" };
+//! let pages = papers::render(&[paper], &made);
 //! assert_eq!(pages.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["index.html", "care.html"]);
 //! assert!(pages[0].text.contains("A &lt;model&gt;"));
 //! ```
