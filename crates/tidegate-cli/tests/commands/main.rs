@@ -1,4 +1,5 @@
-//! The commands that need neither root nor a browser, in one binary: what they share is compiled and linked once.
+//! The commands that need neither root nor a browser, in one binary: what they share is compiled
+//! and linked once.
 #[path = "../common/mod.rs"]
 pub(crate) mod common;
 

@@ -1,4 +1,6 @@
 //! A paper as values: what was run in it, what we run, what is drawn, and what was fitted.
+use tidegate_report::papers::{Experiment, Explanation};
+
 use crate::scenario::Scenario;
 
 use super::claim::Claim;
@@ -33,21 +35,6 @@ pub struct Paper {
     pub explanations: Vec<Explanation>,
     /// The same claims under other readings of the text.
     pub readings: Vec<Readings>,
-}
-
-/// One experiment of a paper.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Experiment {
-    /// Its name, as in `B5`; no two papers share one.
-    pub id: String,
-    /// Where it stands in the paper.
-    pub place: String,
-    /// What it shows.
-    pub title: String,
-    /// What was chosen, and why ours differs where it does.
-    pub remarks: String,
-    /// Why it is not run, where it is not.
-    pub unchecked: Option<String>,
 }
 
 /// One setting of an experiment: a scenario with which all the queues that it compares are run.
@@ -85,17 +72,6 @@ pub struct Fitted {
     pub name: String,
     /// What it is, and how it was chosen.
     pub parameter: String,
-}
-
-/// Why some claims differ, with the evidence.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explanation {
-    /// Its name in the claims.
-    pub name: String,
-    /// The reason, in paragraphs.
-    pub why: String,
-    /// The tables of readings that bear it out.
-    pub evidence: Vec<String>,
 }
 
 /// Claims of an experiment, computed again under other readings of the text: each is the

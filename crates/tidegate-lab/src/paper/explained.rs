@@ -1,8 +1,10 @@
 //! `explained.toml`: why claims differ, and the same claims under other readings of the text.
+use tidegate_report::papers::Explanation;
+
 use crate::problem::{Place, Problem};
 use crate::reader::{Document, Reader, Table};
 
-use super::book::{Explanation, Paper, Reading, Readings, Run};
+use super::book::{Paper, Reading, Readings, Run};
 use super::{EXPLAINED, Folder};
 use crate::folder::{Description, filled};
 

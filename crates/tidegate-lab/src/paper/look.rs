@@ -1,8 +1,8 @@
 //! What the pages show: our figures beside the printed ones.
-use tidegate_report::papers as page;
+use tidegate_report::papers::{self as page, Experiment, Explanation, Section};
 
 use super::board;
-use super::book::{Experiment, Explanation, Paper, Run};
+use super::book::{Paper, Run};
 use super::claim::Fit;
 use super::figure::charts;
 use super::readings;
@@ -22,12 +22,8 @@ pub fn page(
     let (boards, maps) =
         (board::boards(paper, experiments, results), board::maps(paper, experiments, results));
     let shown = paper.experiments.iter().filter(|e| experiments.contains(&e.id));
-    let of = |e: &Experiment| page::Experiment {
-        id: e.id.clone(),
-        place: e.place.clone(),
-        title: e.title.clone(),
-        remarks: e.remarks.clone(),
-        unchecked: e.unchecked.clone(),
+    let of = |e: &Experiment| Section {
+        experiment: e.clone(),
         claims: rows.iter().filter(|row| row.claim.experiment == e.id).map(claim).collect(),
         charts: of_experiment(&drawn, &e.id),
         explanations: explanations(paper, &rows, &e.id),
@@ -57,7 +53,7 @@ pub fn page(
         title: paper.title.clone(),
         authors: paper.authors.join(", "),
         venue: paper.venue.clone(),
-        experiments: shown.map(of).collect(),
+        sections: shown.map(of).collect(),
         fitted: fitted.collect(),
     }
 }
@@ -68,18 +64,12 @@ fn of_experiment<T: Clone>(all: &[(String, T)], id: &str) -> Vec<T> {
 }
 
 /// The explanations that rows of the experiment called `id` need, in the order of the file.
-fn explanations(paper: &Paper, rows: &[Row<'_>], id: &str) -> Vec<page::Explanation> {
+fn explanations(paper: &Paper, rows: &[Row<'_>], id: &str) -> Vec<(Explanation, usize)> {
     let mine = |name: &str| {
         rows.iter().filter(|r| r.claim.experiment == id && r.explanation() == Some(name)).count()
     };
-    let needed = paper.explanations.iter().filter(|explanation| mine(&explanation.name) > 0);
-    let shown = |explanation: &Explanation| page::Explanation {
-        name: explanation.name.clone(),
-        why: explanation.why.clone(),
-        claims: mine(&explanation.name),
-        evidence: explanation.evidence.clone(),
-    };
-    needed.map(shown).collect()
+    let counted = paper.explanations.iter().map(|reason| (reason.clone(), mine(&reason.name)));
+    counted.filter(|(_, claims)| *claims > 0).collect()
 }
 
 fn claim(row: &Row<'_>) -> page::Claim {

@@ -33,7 +33,7 @@ mod verdict;
 pub use crate::folder::Folder;
 pub use crate::results::VERSION;
 pub use crate::study::RunsError as PaperError;
-pub use book::{Experiment, Explanation, Fitted, Paper, Reading, Readings, Run};
+pub use book::{Fitted, Paper, Reading, Readings, Run};
 pub use claim::{Claim, Fit};
 pub use drawn::{Board, Column, Figure, Kind, Known};
 pub use figure::{charts, points};
@@ -44,6 +44,7 @@ pub use results::{Length, Results};
 pub use row::{Row, csv, rows};
 pub use run::{Asked, run};
 pub use shelf::{prepare, publish};
+pub use tidegate_report::papers::{Experiment, Explanation};
 pub use verdict::{Other, Printed, Verdict, Within};
 
 /// The name of a paper's description in its folder.

@@ -1,11 +1,12 @@
 //! From a folder's files to a paper: `paper.toml` read, its scenarios read with all that is set in
 //! them.
 use tidegate::catalog::QUEUES;
+use tidegate_report::papers::Experiment;
 
 use crate::problem::{Problem, Problems};
 use crate::reader::{Document, Kind as Toml, Node, Reader, Table, scalar};
 
-use super::book::{Experiment, Fitted, Paper, Run};
+use super::book::{Fitted, Paper, Run};
 use super::claim::{self, Page};
 use super::{CLAIMS, DESCRIPTION, Folder, consistent, explained};
 use crate::folder::{Description, Vary, filled};

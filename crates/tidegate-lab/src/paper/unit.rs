@@ -124,3 +124,38 @@ impl FromStr for Unit {
         found.ok_or_else(|| format!("must be empty or one of {}", known()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_unit_is_written_and_read_again() {
+        for (text, unit, dimension) in UNITS {
+            assert_eq!(unit.to_string(), text);
+            assert_eq!(text.parse(), Ok(unit), "{text}");
+            assert_eq!(unit.dimension(), dimension, "{text}");
+            assert!(Unit::of(dimension).contains(&text), "{text}");
+        }
+        let error = "Mbits".parse::<Unit>().unwrap_err();
+        assert!(error.starts_with("must be empty or one of Mbit/s | kbit/s |"), "{error}");
+    }
+
+    /// 3 Mbit/s of a group of four whose fair share is 2 Mbit/s.
+    #[test]
+    fn a_rate_in_each_unit_by_hand() {
+        let said = |unit: Unit| 3e6 * unit.per_base(4.0, 2e6);
+        for (unit, number) in [
+            (Unit::Mbit, 3.0),
+            (Unit::Kbit, 3000.0),
+            (Unit::MbitEach, 0.75),
+            (Unit::KbitEach, 750.0),
+            (Unit::OfFair, 150.0),
+        ] {
+            assert!((said(unit) - number).abs() < 1e-9, "{unit}: {} is not {number}", said(unit));
+        }
+        assert_eq!(0.125 * Unit::Percent.per_base(4.0, 2e6), 12.5);
+        assert_eq!(1500.0 * Unit::Kilobytes.per_base(4.0, 2e6), 1.5);
+        assert_eq!(7.0 * Unit::Millis.per_base(4.0, 2e6), 7.0);
+    }
+}

@@ -195,9 +195,9 @@ fn other_readings_are_shown_beside_the_experiment() {
     let (flood, _) = of("2000 kbit/s", "throughput udp");
     assert!(flood > more, "{csv}");
     let page = paper::page(&papers[0], &["X1".into()], &results, Length::Full);
-    let (explanation, table) =
-        (&page.experiments[0].explanations[0], &page.experiments[0].readings[0]);
-    assert_eq!((explanation.name.as_str(), explanation.claims), ("no-more", 1));
+    let ((explanation, claims), table) =
+        (&page.sections[0].explanations[0], &page.sections[0].readings[0]);
+    assert_eq!((explanation.name.as_str(), *claims), ("no-more", 1));
     assert_eq!(table.names, ["as run", "850 kbit/s", "2000 kbit/s"]);
     assert!(
         table.rows.iter().all(|row| row.cells.len() == 3) && table.met[0] == "1 of 2",
@@ -228,7 +228,7 @@ fn a_claim_may_hold_under_a_reading_that_is_contradicted() {
     assert_eq!(rows[3].explanation(), Some("no-more"), "as run it differs");
     assert_eq!(rows.iter().filter(|row| row.verdict.is_apart()).count(), 1);
     let page = paper::page(&papers[0], &["X1".into()], &results, Length::Full);
-    let told = &page.experiments[0].readings[0].contradicted;
+    let told = &page.sections[0].readings[0].contradicted;
     assert!(
         told.iter()
             .any(|(name, against)| name == "20000 kbit/s" && against.contains("counted twice")),
@@ -348,7 +348,7 @@ fn every_queue_on_another_papers_traffic() {
     let results =
         paper::run(&Asked { seeds: Some(1), ..asked(&papers, Length::Quick) }, None, &()).unwrap();
     let page = paper::page(&papers[0], &["X1".into()], &results, Length::Quick);
-    let (board, map) = (&page.experiments[0].boards[1], &page.experiments[0].maps[0]);
+    let (board, map) = (&page.sections[0].boards[1], &page.sections[0].maps[0]);
     assert_eq!(board.rows.len(), tidegate::catalog::QUEUES.len());
     assert_eq!(board.columns, ["norm, kbit/s", "state, kB", "a packet, ns"]);
     let red = board.rows.iter().find(|(name, _)| name == "red").unwrap();

@@ -121,7 +121,7 @@ fn run() -> (Paper, Results) {
 fn figures_of_formulas_and_of_files_are_drawn_without_a_run() {
     let (paper, results) = run();
     let page = paper::page(&paper, &["X1".into()], &results, Length::Full);
-    let chart = |id: &str| page.experiments[0].charts.iter().find(|chart| chart.id == id).unwrap();
+    let chart = |id: &str| page.sections[0].charts.iter().find(|chart| chart.id == id).unwrap();
     let points = |id: &str, line: &str| -> Vec<(f64, f64)> {
         let line = chart(id).lines.iter().find(|l| l.name == line).unwrap();
         line.points.iter().map(|p| (p.x, p.y)).collect()
@@ -142,7 +142,7 @@ fn figures_of_formulas_and_of_files_are_drawn_without_a_run() {
         (380.0..=420.0).contains(&sweep[0].1) && (780.0..=820.0).contains(&sweep[1].1),
         "{sweep:?}"
     );
-    assert_eq!((page.experiments[0].boards.len(), page.experiments[0].maps.len()), (2, 0));
+    assert_eq!((page.sections[0].boards.len(), page.sections[0].maps.len()), (2, 0));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::table::Table;
 
 /// A line of what a study says: queue, group, its share in the mean over cells, the least share,
 /// and the cell that has it.
-type Answer = (String, String, f64, f64, String);
+type AnswerRow = (String, String, f64, f64, String);
 
 /// A plot: its name, its files, what a reader cannot see in it, and why there is none.
 type Plot = (String, Vec<String>, Vec<String>, Option<String>);
@@ -22,7 +22,7 @@ pub struct Published {
     groups: File,
     summary: File,
     flows: Option<File>,
-    answers: Vec<Answer>,
+    answers: Vec<AnswerRow>,
     plots: Vec<Plot>,
     /// How many rows the table of groups has.
     #[pyo3(get)]
@@ -79,7 +79,7 @@ impl Published {
     }
 
     /// What each group got behind each queue.
-    fn answers(&self) -> Vec<Answer> {
+    fn answers(&self) -> Vec<AnswerRow> {
         self.answers.clone()
     }
 

@@ -5,8 +5,10 @@
 //!
 //! ```
 //! use tidegate_report::papers::{self, Paper};
-//! let paper = Paper { folder: "care".into(), key: "chan2003".into(), title: "A <model>".into(), ..Paper::default() };
-//! let pages = papers::render(&[paper], &papers::Made { version: "0.1.0", command: "tidegate paper run all", note: "" });
+//! let title = "A <model>".into();
+//! let paper = Paper { folder: "care".into(), title, ..Paper::default() };
+//! let made = papers::Made { version: "0.1.0", command: "tidegate paper run all", note: "" };
+//! let pages = papers::render(&[paper], &made);
 //! assert_eq!(pages.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["index.html", "care.html"]);
 //! assert!(pages[0].text.contains("A &lt;model&gt;"));
 //! ```
@@ -34,16 +36,16 @@ pub struct Paper {
     pub authors: String,
     /// Where it appeared.
     pub venue: String,
-    /// Its experiments.
-    pub experiments: Vec<Experiment>,
+    /// Its experiments, with what came of each.
+    pub sections: Vec<Section>,
     /// Parameters that were chosen on printed numbers.
     pub fitted: Vec<Fitted>,
 }
 
-/// An experiment.
-#[derive(Clone, Debug, Default)]
+/// An experiment, as a paper's description has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Experiment {
-    /// Its name.
+    /// Its name, as in `B5`; no two papers share one.
     pub id: String,
     /// Where it stands in the paper.
     pub place: String,
@@ -53,10 +55,17 @@ pub struct Experiment {
     pub remarks: String,
     /// Why it is not run, where it is not.
     pub unchecked: Option<String>,
+}
+
+/// An experiment with what came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// The experiment.
+    pub experiment: Experiment,
     /// What the paper says of it.
     pub claims: Vec<Claim>,
-    /// Why claims of it differ.
-    pub explanations: Vec<Explanation>,
+    /// Why claims of it differ, each with the number of claims that it is the reason for.
+    pub explanations: Vec<(Explanation, usize)>,
     /// Claims of it under other readings of the text.
     pub readings: Vec<Readings>,
     /// Tables of queues, one for each setting.
@@ -101,15 +110,13 @@ pub struct Claim {
     pub explained: String,
 }
 
-/// Why claims differ.
-#[derive(Clone, Debug, Default)]
+/// Why some claims differ, with the evidence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
-    /// Its name.
+    /// Its name in the claims.
     pub name: String,
     /// The reason, in paragraphs.
     pub why: String,
-    /// How many claims of the experiment it is the reason for.
-    pub claims: usize,
     /// The names of the tables of readings that bear it out.
     pub evidence: Vec<String>,
 }

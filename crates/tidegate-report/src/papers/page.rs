@@ -5,7 +5,7 @@ use crate::html::{self, Library, escape, in_script};
 
 use super::prose::prose;
 use super::tables::{boards, class, explanations, readings, table};
-use super::{Chart, Claim, Experiment, KINDS, Paper, map, svg};
+use super::{Chart, Claim, KINDS, Paper, Section, map, svg};
 
 const STYLE: &str = include_str!("papers.css");
 const SCRIPT: &str = include_str!("papers.js");
@@ -39,14 +39,14 @@ pub fn render(papers: &[Paper], made: &Made<'_>) -> Vec<Page> {
             .iter()
             .map(|paper| Page { name: format!("{}.html", paper.folder), text: one(paper, made) }),
     );
-    if papers.iter().flat_map(|paper| &paper.experiments).any(|e| !e.charts.is_empty()) {
+    if papers.iter().flat_map(|paper| &paper.sections).any(|s| !s.charts.is_empty()) {
         pages.push(Page { name: html::LIBRARY.into(), text: html::library() });
     }
     for paper in papers {
-        let charts = paper.experiments.iter().flat_map(|e| &e.charts);
+        let charts = paper.sections.iter().flat_map(|s| &s.charts);
         pages
             .extend(charts.map(|chart| Page { name: picture(paper, &chart.id), text: svg(chart) }));
-        let maps = paper.experiments.iter().flat_map(|e| &e.maps);
+        let maps = paper.sections.iter().flat_map(|s| &s.maps);
         pages.extend(maps.map(|one| Page { name: picture(paper, &one.id), text: map::svg(one) }));
     }
     pages
@@ -126,7 +126,7 @@ fn index(papers: &[Paper], made: &Made<'_>) -> String {
             escape(&paper.title),
             escape(&credits(paper))
         );
-        let claims: Vec<&Claim> = paper.experiments.iter().flat_map(|e| &e.claims).collect();
+        let claims: Vec<&Claim> = paper.sections.iter().flat_map(|s| &s.claims).collect();
         table(&mut page, &claims, true, &format!("{}.html", paper.folder));
         page.push_str("</section>\n");
     }
@@ -142,7 +142,7 @@ fn credits(paper: &Paper) -> String {
 
 /// A paper's row of the first table.
 fn glance(page: &mut String, paper: &Paper) {
-    let counts = count(paper.experiments.iter().flat_map(|e| &e.claims));
+    let counts = count(paper.sections.iter().flat_map(|s| &s.claims));
     let all: usize = counts.iter().sum();
     let _ = write!(
         page,
@@ -173,7 +173,7 @@ fn one(paper: &Paper, made: &Made<'_>) -> String {
         made,
     );
     let _ = writeln!(page, "<p class=\"what\">{}</p>", escape(&credits(paper)));
-    let counts = count(paper.experiments.iter().flat_map(|e| &e.claims));
+    let counts = count(paper.sections.iter().flat_map(|s| &s.claims));
     page.push_str("<ul class=\"answer\">\n");
     for (kind, count) in KINDS.iter().zip(counts).filter(|(_, count)| *count > 0) {
         let _ = writeln!(page, "<li><b class=\"{}\">{count}</b> {kind}</li>", class(kind));
@@ -184,12 +184,12 @@ fn one(paper: &Paper, made: &Made<'_>) -> String {
         "<noscript><p class=\"trouble\">The charts need JavaScript; each lies as SVG \
          below figures/.</p></noscript>\n</header>\n",
     );
-    for experiment in &paper.experiments {
-        section(&mut page, paper, experiment);
+    for shown in &paper.sections {
+        section(&mut page, paper, shown);
     }
     fitted(&mut page, paper);
     foot(&mut page, made);
-    let charts: Vec<&Chart> = paper.experiments.iter().flat_map(|e| &e.charts).collect();
+    let charts: Vec<&Chart> = paper.sections.iter().flat_map(|s| &s.charts).collect();
     if !charts.is_empty() {
         scripts(&mut page, &charts);
     }
@@ -197,7 +197,8 @@ fn one(paper: &Paper, made: &Made<'_>) -> String {
     page
 }
 
-fn section(page: &mut String, paper: &Paper, experiment: &Experiment) {
+fn section(page: &mut String, paper: &Paper, shown: &Section) {
+    let experiment = &shown.experiment;
     let _ = writeln!(
         page,
         "<section id=\"{0}\">\n<h2>{0} · {1}</h2>\n<p class=\"what\">{2}</p>",
@@ -211,9 +212,9 @@ fn section(page: &mut String, paper: &Paper, experiment: &Experiment) {
     if let Some(why) = &experiment.unchecked {
         let _ = writeln!(page, "<p class=\"caveat\">Cannot be checked: {}</p>", prose(why));
     }
-    table(page, &experiment.claims.iter().collect::<Vec<_>>(), false, "");
-    explanations(page, &experiment.id, &experiment.explanations);
-    for one in &experiment.maps {
+    table(page, &shown.claims.iter().collect::<Vec<_>>(), false, "");
+    explanations(page, &experiment.id, &shown.explanations);
+    for one in &shown.maps {
         let picture = escape(&picture(paper, &one.id));
         let (drawn, command) = (map::svg(one), escape(&one.command));
         let _ = writeln!(
@@ -222,25 +223,11 @@ fn section(page: &mut String, paper: &Paper, experiment: &Experiment) {
              <code>{command}</code></p>"
         );
     }
-    boards(page, &experiment.boards);
-    if !experiment.charts.is_empty() {
-        page.push_str("<div class=\"cards broad\">\n");
-        for chart in &experiment.charts {
-            let _ = writeln!(
-                page,
-                "<div class=\"card\"><h3>{}</h3>\n<div class=\"chart\" data-figure=\"{}\"></div>\n\
-                 <p><a href=\"{}\">SVG</a> · <code>{}</code></p></div>",
-                prose(&chart.title),
-                escape(&chart.id),
-                escape(&picture(paper, &chart.id)),
-                escape(&chart.command)
-            );
-        }
-        page.push_str("</div>\n");
-    }
-    readings(page, &experiment.readings);
-    if !experiment.runs.is_empty() {
-        let runs = experiment.runs.join("\n");
+    boards(page, &shown.boards);
+    cards(page, paper, &shown.charts);
+    readings(page, &shown.readings);
+    if !shown.runs.is_empty() {
+        let runs = shown.runs.join("\n");
         let _ = writeln!(
             page,
             "<details><summary>Each setting by itself</summary>\n<pre>{}</pre></details>",
@@ -248,6 +235,26 @@ fn section(page: &mut String, paper: &Paper, experiment: &Experiment) {
         );
     }
     page.push_str("</section>\n");
+}
+
+/// What is drawn of an experiment.
+fn cards(page: &mut String, paper: &Paper, charts: &[Chart]) {
+    if charts.is_empty() {
+        return;
+    }
+    page.push_str("<div class=\"cards broad\">\n");
+    for chart in charts {
+        let _ = writeln!(
+            page,
+            "<div class=\"card\"><h3>{}</h3>\n<div class=\"chart\" data-figure=\"{}\"></div>\n\
+             <p><a href=\"{}\">SVG</a> · <code>{}</code></p></div>",
+            prose(&chart.title),
+            escape(&chart.id),
+            escape(&picture(paper, &chart.id)),
+            escape(&chart.command)
+        );
+    }
+    page.push_str("</div>\n");
 }
 
 fn fitted(page: &mut String, paper: &Paper) {

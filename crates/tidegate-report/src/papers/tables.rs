@@ -71,17 +71,16 @@ fn why(claim: &Claim, of: &str) -> String {
 }
 
 /// Why claims of `experiment` differ.
-pub(super) fn explanations(page: &mut String, experiment: &str, all: &[Explanation]) {
+pub(super) fn explanations(page: &mut String, experiment: &str, all: &[(Explanation, usize)]) {
     if all.is_empty() {
         return;
     }
     page.push_str("<h3>Why it differs</h3>\n");
-    for explanation in all {
+    for (explanation, claims) in all {
         let paragraphs = explanation.why.split("\n\n").filter(|text| !text.trim().is_empty());
-        let count = if explanation.claims == 1 {
-            "One claim.".into()
-        } else {
-            format!("{} claims.", explanation.claims)
+        let count = match claims {
+            1 => "One claim.".into(),
+            _ => format!("{claims} claims."),
         };
         for (number, paragraph) in paragraphs.enumerate() {
             let id = match number {

@@ -1,4 +1,5 @@
-//! The tests of the simulator, in one binary: what they share is compiled once. What counts memory stands in a binary of its own.
+//! The tests of the simulator, in one binary: what they share is compiled once. What counts memory
+//! stands in a binary of its own.
 #[path = "../naive/newreno.rs"]
 pub(crate) mod newreno;
 

@@ -63,7 +63,7 @@ impl Run {
             .papers
             .iter()
             .map(|paper| paper::page(paper, &asked.experiments, results, asked.length))
-            .filter(|page| !page.experiments.is_empty())
+            .filter(|page| !page.sections.is_empty())
             .collect();
         let arguments = std::env::args_os().skip(1);
         let command = command::line(arguments.map(|word| word.to_string_lossy().into_owned()));
