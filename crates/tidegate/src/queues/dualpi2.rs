@@ -73,6 +73,9 @@ crate::params! {
         classic_protection: Prob = Prob::clip(1.0 / 16.0), "", 0.0 ..= 1.0;
         /// By how much packets of the L queue count as older, with `tsfifo`.
         tshift: Span = Span::from_millis(30), "tshift", 0 ..= 60_000_000_000_u64;
+        /// While less than two packets of this length wait behind a packet, neither p_C nor p_CL
+        /// concerns it; 0 for always.
+        mtu: Bytes = Bytes::new(0), "", 0 ..= 1_000_000_000;
         /// How a probability becomes a decision.
         decide: Decide = Decide::Recur, "recur", 0 ..= 0;
         /// Whether flows that congest the L queue are sent to the C queue (RFC 9957).
@@ -105,6 +108,8 @@ pub struct DualPi2 {
     protection: Option<Protection>,
     /// How long the link takes to send a byte, in nanoseconds.
     byte: f64,
+    /// The controller spares a packet while fewer bytes wait behind it.
+    spares_below: u64,
     /// Packets that were sent to the C queue instead.
     sanctioned: u64,
 }
@@ -204,12 +209,19 @@ impl DualPi2 {
         }
     }
 
+    /// Whether so little waits that the controller leaves the packet in hand alone.
+    #[inline]
+    fn spares(&self) -> bool {
+        self.held.bytes < self.spares_below
+    }
+
     /// What becomes of a packet of the L queue that waited for `delay` (appendices A.1, A.2).
     #[inline]
     fn low_latency(&mut self, delay: Span) -> Fate {
-        let mut p = self.control.coupled;
+        let spares = self.spares();
+        let mut p = if spares { 0.0 } else { self.control.coupled };
         let mut why = MarkReason::Early;
-        if self.control.overloaded {
+        if self.control.overloaded && !spares {
             if self.judge.happens(L, self.control.classic) {
                 return Fate::Dropped(DropReason::Early);
             }
@@ -226,7 +238,7 @@ impl DualPi2 {
     /// What becomes of a packet of the C queue with the codepoint `ecn`.
     #[inline]
     fn classic(&mut self, ecn: Ecn) -> Fate {
-        if !self.judge.happens(C, self.control.classic) {
+        if self.spares() || !self.judge.happens(C, self.control.classic) {
             Fate::Sent
         } else if ecn.is_capable() && !self.control.overloaded {
             Fate::Marked(MarkReason::Early)
@@ -330,6 +342,7 @@ fn linux(_: &Link) -> DualPi2Config {
         min_th: Span::from_millis(1),
         range: Span::ZERO,
         classic_protection: Prob::clip(0.1),
+        mtu: Bytes::new(1514),
         decide: Decide::Dice,
         ..DualPi2Config::default()
     }
@@ -367,6 +380,7 @@ impl Entry for DualPi2 {
             protection: (config.protection == Guard::On)
                 .then(|| Protection::new(config, &mut dice)),
             byte: 8e9 / link.rate.as_bps() as f64,
+            spares_below: 2 * config.mtu.get(),
             sanctioned: 0,
             lines: Lines::new(2),
             held: Backlog::default(),

@@ -110,6 +110,8 @@ pub struct NaiveDualPi2 {
     pub protection: Option<NaiveProtection>,
     /// How long the link takes for a byte, in ns.
     pub byte: f64,
+    /// While less than twice so many bytes wait behind a packet, the controller spares it.
+    pub mtu: u64,
 }
 
 impl NaiveDualPi2 {
@@ -209,8 +211,18 @@ impl NaiveDualPi2 {
         }
     }
 
+    /// Whether so little waits behind the packet in hand that the controller leaves it alone.
+    fn spares(&self) -> bool {
+        let waits: u64 = self.l.items.iter().chain(&self.c.items).map(|item| item.bytes).sum();
+        waits < 2 * self.mtu
+    }
+
     /// Whether the first packet of the L queue is dropped, and whether it is marked.
     fn judge_l(&mut self, delay: u64) -> (bool, bool) {
+        if self.spares() {
+            let p_l = self.laqm(delay);
+            return (false, Self::happens(&mut self.decide, &mut self.l.count, p_l));
+        }
         let (p_c, p_cl) = (self.p_c(), self.p_cl());
         if !self.overloaded() {
             let p_l = self.laqm(delay).max(p_cl);
@@ -224,6 +236,9 @@ impl NaiveDualPi2 {
 
     /// The same of the C queue.
     fn judge_c(&mut self, ecn: u8) -> (bool, bool) {
+        if self.spares() {
+            return (false, false);
+        }
         let p_c = self.p_c();
         let happens = Self::happens(&mut self.decide, &mut self.c.count, p_c);
         let drops = ecn == 0 || self.overloaded();

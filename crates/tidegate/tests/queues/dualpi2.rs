@@ -84,6 +84,7 @@ fn twin_agrees_over_a_million_operations() {
 fn twin_agrees_in_every_mode() {
     drive(&[("decide", "dice")], "300 kB", 260_000);
     drive(&[("scheduler", "tsfifo")], "500 packets", 260_000);
+    drive(&[("mtu", "2000 B"), ("range", "0 ns")], "500 packets", 260_000);
     drive(&[("range", "0 ns"), ("classic_protection", "0.5")], "500 packets", 260_000);
     let critical = [("min_th", "0 ns"), ("range", "1 ms"), ("critical_score", "3 ms")];
     let guard = [("protection", "on"), ("buckets", "3")];
@@ -404,4 +405,21 @@ fn the_critical_delay_is_borne() {
     assert_eq!(with.hash_table().map(|table| (table.buckets, table.ways)), Some((32, 2)));
     assert!(with.bucket_lifetime().is_some());
     assert!(table("off").hash_table().is_none() && table("off").bucket_lifetime().is_none());
+}
+
+/// At p' = 1 every packet is dropped, but for what has less than two frames behind it.
+#[test]
+fn little_that_waits_is_spared() {
+    let settings = [("mtu", "1500 B"), ("alpha", "1000"), ("beta", "0")];
+    for (ecn, spared) in [(Ecn::NotEct, 3), (Ecn::Ect1, 3)] {
+        let mut queue = dualpi2(&settings, link());
+        for _ in 0..10 {
+            queue.enqueue(at(0), Packet::new(1, 1000).with_ecn(ecn), &mut NullSink);
+        }
+        let late = at(100_000_000);
+        queue.advance(late);
+        assert_eq!(queue.probability(), 1.0);
+        let sent = std::iter::from_fn(|| queue.dequeue(late, &mut NullSink)).count();
+        assert_eq!(sent, spared, "2000, 1000 and 0 bytes wait behind them");
+    }
 }

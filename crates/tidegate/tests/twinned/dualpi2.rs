@@ -5,7 +5,7 @@ use crate::support::Both;
 use std::collections::BTreeMap;
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::DualPi2;
-use tidegate::{DropReason, Link, MarkReason, Packet, Qdisc, Rate, Rng, Sink, Time};
+use tidegate::{Bytes, DropReason, Link, MarkReason, Packet, Qdisc, Rate, Rng, Sink, Time};
 
 /// What a call told.
 #[derive(Debug, Default)]
@@ -147,6 +147,7 @@ pub fn naive(config: &AnyConfig, link: &Link, mut dice: Rng) -> NaiveDualPi2 {
         scheduler,
         protection,
         byte: 8e9 / link.rate.as_bps() as f64,
+        mtu: set.text("mtu").parse::<Bytes>().unwrap().get(),
     }
 }
 
