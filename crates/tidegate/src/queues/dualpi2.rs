@@ -294,8 +294,12 @@ impl Qdisc for DualPi2 {
                 }
             }
             self.turn.sent(line, both, pkt.len);
+            if self.held.packets == 0 {
+                self.turn.settle();
+            }
             return Some(pkt);
         }
+        self.turn.settle();
         None
     }
 

@@ -52,7 +52,7 @@ pub enum Decide {
 #[derive(Clone, Debug)]
 pub enum Scheduler {
     /// Weighted round robin: the C queue gets `share` of 65536 of the link. Counted are the bytes
-    /// that each has sent since the last time one of them was empty.
+    /// that each has sent while both waited, since the last time both were empty.
     Weighted { share: u64, mtu: u64, l_sent: u64, c_sent: u64 },
     /// The packet that has waited longest, those of the L queue counted as `shift` ns older.
     Shifted { shift: u64 },
@@ -204,10 +204,20 @@ impl NaiveDualPi2 {
     fn sent(&mut self, from_l: bool, both: bool, bytes: u64) {
         if let Scheduler::Weighted { l_sent, c_sent, .. } = &mut self.scheduler {
             match (both, from_l) {
-                (false, _) => (*l_sent, *c_sent) = (0, 0),
+                (false, _) => {}
                 (true, true) => *l_sent += bytes,
                 (true, false) => *c_sent += bytes,
             }
+        }
+    }
+
+    /// After each departure: nobody is owed anything once both are empty.
+    fn settle(&mut self) {
+        let empty = self.packets() == 0;
+        if let Scheduler::Weighted { l_sent, c_sent, .. } = &mut self.scheduler
+            && empty
+        {
+            (*l_sent, *c_sent) = (0, 0);
         }
     }
 
@@ -265,6 +275,7 @@ impl NaiveDualPi2 {
             did.sent = Some(item.id);
             break;
         }
+        self.settle();
         did
     }
 }

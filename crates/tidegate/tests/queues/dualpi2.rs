@@ -410,7 +410,7 @@ fn the_critical_delay_is_borne() {
 /// At p' = 1 every packet is dropped, but for what has less than two frames behind it.
 #[test]
 fn little_that_waits_is_spared() {
-    let settings = [("mtu", "1500 B"), ("alpha", "1000"), ("beta", "0")];
+    let settings = [("mtu", "1500 B"), ("alpha", "1000"), ("beta", "0"), ("decide", "dice")];
     for (ecn, spared) in [(Ecn::NotEct, 3), (Ecn::Ect1, 3)] {
         let mut queue = dualpi2(&settings, link());
         for _ in 0..10 {

@@ -50,12 +50,19 @@ impl Turn {
     /// `len` bytes of `line` are sent; what is dropped counts for nothing.
     #[inline]
     pub fn sent(&mut self, line: usize, both: bool, len: u32) {
-        if let Turn::Weighted { share, fresh, credit } = self {
+        if let Turn::Weighted { share, credit, .. } = self {
             match (both, line) {
-                (false, _) => *credit = *fresh,
+                (false, _) => {}
                 (true, L) => *credit -= *share * len as i64,
                 (true, _) => *credit += (WHOLE - *share) * len as i64,
             }
+        }
+    }
+    /// Both are empty: neither is owed anything.
+    #[inline]
+    pub fn settle(&mut self) {
+        if let Turn::Weighted { fresh, credit, .. } = self {
+            *credit = *fresh;
         }
     }
 }
