@@ -45,7 +45,7 @@ tests_of() {
 
 files=("$@")
 if [ ${#files[@]} = 0 ]; then
-    files=(queues/{purge,purge/{offenders,suspects},black,rem,care,cake,bare,fred,sred,red_pd,csfq,ewfq,wfq,afd,choke,cobalt,codel,drr,sfq,sfq_red,sfred,fq_codel,fq_pie,hhf,afq,pie,dualpi2,dualpi2/{control,protection,turn},tide,tide/{factors,lines,presets}}
+    files=(queues/{purge,purge/{offenders,suspects},black,rem,care,cake,bare,fred,sred,red_pd,csfq,ewfq,wfq,afd,choke,cobalt,codel,drr,sfq,sfq_red,sfred,fq_codel,fq_pie,hhf,afq,pie,dualpi2,dualpi2/{control,judge,protection,turn},tide,tide/{factors,lines,presets}}
         parts/{band,bins,capture_list,class_lines,cobalt_law,codel_law,diffserv,drop_history,ewma,fair_clock,fair_control,flow_table,heaviest,host_load,sparse_first}
         parts/{hit_cache,jackknife,lines,longest,matches,mincount,new_and_old,pie_law,pre_filter,price,rate,round_robin,sample_hold,shadow}
         parts/{sketch,spread,turns,zombies})

@@ -10,10 +10,12 @@ use crate::rng::Rng;
 use crate::units::{Bytes, Prob, Rate, Span, Time};
 
 mod control;
+mod judge;
 mod protection;
 mod turn;
 
 use control::Control;
+use judge::{Judge, Ramp};
 use protection::Protection;
 use turn::Turn;
 
@@ -112,53 +114,6 @@ pub struct DualPi2 {
     spares_below: u64,
     /// Packets that were sent to the C queue instead.
     sanctioned: u64,
-}
-
-/// The native AQM of the L queue.
-#[derive(Clone, Copy, Debug)]
-struct Ramp {
-    from: Span,
-    to: Span,
-}
-
-impl Ramp {
-    /// How likely a packet is marked that waited for `delay`.
-    #[inline]
-    fn at(&self, delay: Span) -> f64 {
-        if delay >= self.to {
-            1.0
-        } else if delay > self.from {
-            (delay - self.from).as_nanos() as f64 / (self.to - self.from).as_nanos() as f64
-        } else {
-            0.0
-        }
-    }
-}
-
-/// Turns probabilities into decisions.
-#[derive(Clone, Debug)]
-struct Judge {
-    decide: Decide,
-    /// What has been added up, by line.
-    sums: [f64; 2],
-    dice: Rng,
-}
-
-impl Judge {
-    /// Whether what is as likely as `p` happens to a packet of `line`.
-    #[inline]
-    fn happens(&mut self, line: usize, p: f64) -> bool {
-        if self.decide == Decide::Dice {
-            return self.dice.chance(p);
-        }
-        let sum = &mut self.sums[line];
-        *sum += p;
-        let happens = *sum > 1.0;
-        if happens {
-            *sum -= 1.0;
-        }
-        happens
-    }
 }
 
 /// What becomes of a packet that leaves.
