@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the set-ups of cells.py in the kernel that build.sh built, and keeps what came out in results/VERSION.csv.
+"""Runs the set-ups of cells.toml in the kernel that build.sh built, and keeps what came out in results/VERSION.csv.
 
 usage: run.py [--runs N] [--fresh] [--cell CELL] [QUEUE …]
 

@@ -20,8 +20,9 @@ struct Queue {
     ours: String,
 }
 
-/// What a cell leaves out has the value of `cells.py`.
+/// What a cell leaves out has the value of `cells.py`. What the twins cannot follow is refused.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Cell {
     #[serde(rename = "loop")]
     kind: Loop,
@@ -147,7 +148,8 @@ fn differences(rows: &[Row], name: &str, cell: &Cell, queue: &str, ours: &str) -
         let ours = document.groups.iter().find(|g| g.name == group).unwrap();
         let ours = ours.throughput_bps.unwrap().mean();
         let theirs = theirs(rows, name, queue, group);
-        let starved = ours.max(theirs) <= STARVED * cell.rate() as f64;
+        let closed = cell.kind == Loop::Closed;
+        let starved = closed && ours.max(theirs) <= STARVED * cell.rate() as f64;
         if !starved && (ours / theirs - 1.0).abs() > cell.kind.within() {
             far.push(format!("{name}, {queue}: {group} gets {ours:.0} for {theirs:.0} bit/s"));
         }
@@ -155,8 +157,8 @@ fn differences(rows: &[Row], name: &str, cell: &Cell, queue: &str, ours: &str) -
     far
 }
 
-/// What differs of all cells of this loop and at most this rate that nobody explains.
-fn unexplained(kind: Loop, most: u64) -> Vec<String> {
+/// What differs of the cells of this loop and at most this rate, so many rows that nobody explains.
+fn unexplained(kind: Loop, most: u64, rows_of_them: usize) -> Vec<String> {
     let (Cells { queue, cell }, rows) = (cells(), newest_kernel());
     let mut far = vec![];
     let mut seen = 0;
@@ -169,19 +171,19 @@ fn unexplained(kind: Loop, most: u64) -> Vec<String> {
             }
         }
     }
-    assert!(seen >= 10, "{seen} rows");
+    assert_eq!(seen, rows_of_them);
     far
 }
 
 #[test]
 fn queues_share_among_datagrams_as_the_kernel_s() {
-    let far = unexplained(Loop::Open, u64::MAX);
+    let far = unexplained(Loop::Open, u64::MAX, 15);
     assert!(far.is_empty(), "{far:#?}");
 }
 
 /// Of the line of 20 Mbit/s; the others take longer, and `validation/linux.py` has them.
 #[test]
 fn queues_share_between_tcp_and_a_flood_as_the_kernel_s() {
-    let far = unexplained(Loop::Closed, 20_000_000);
+    let far = unexplained(Loop::Closed, 20_000_000, 13);
     assert!(far.is_empty(), "{far:#?}");
 }

@@ -319,7 +319,8 @@ impl Entry for DualPi2 {
              beta {beta} coupling_factor {coupling_factor:whole} step_thresh {step} \
              classic_protection {classic_protection:percent}%",
         preset: DEFAULT_PRESET,
-        differs: "Linux has no queue protection, and marks from one delay on, where ours has a ramp.",
+        differs: "Linux has no queue protection. It marks from one delay on, where ours has a \
+                  ramp, and spares what less than two frames wait behind (`mtu`).",
         whole: true,
     });
     const MARKS_MOST: bool = true;

@@ -125,7 +125,7 @@ pub fn run(case: &Case, tape: &mut Tape) {
             // `Checked` is its twin: everything that finds room is sent, in order.
             "drop_tail" => false,
             "drr" => with::<drr::Twinned>(&few_rounds(case).with(&[("weights", "1:2:4")]), tape),
-            // Its twin follows the queue's own estimates step by step: tests/ewfq.rs.
+            // Its twin follows the queue's own estimates step by step: tests/queues/ewfq.rs.
             "ewfq" => false,
             "feng_red" => with::<red::Twinned<_, crate::naive::feng_red::NaiveFengRed>>(case, tape),
             "dualpi2" => with::<dualpi2::Twinned>(case, tape),

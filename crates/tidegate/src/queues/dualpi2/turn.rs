@@ -58,6 +58,7 @@ impl Turn {
             }
         }
     }
+
     /// Both are empty: neither is owed anything.
     #[inline]
     pub fn settle(&mut self) {
