@@ -218,6 +218,9 @@ impl Qdisc for DualPi2 {
         if !self.link.has_room(self.held, pkt.len) {
             return out.dropped(now, &pkt, DropReason::Overlimit);
         }
+        if self.held.packets == 0 {
+            self.turn.begin_anew();
+        }
         let mut line = line_of(pkt.ecn);
         if line == L && self.sanctions(now, &pkt) {
             line = C;
@@ -248,13 +251,11 @@ impl Qdisc for DualPi2 {
                     out.marked(now, &pkt, why);
                 }
             }
-            self.turn.sent(line, both, pkt.len);
-            if self.held.packets == 0 {
-                self.turn.settle();
+            if both {
+                self.turn.sent(line, pkt.len);
             }
             return Some(pkt);
         }
-        self.turn.settle();
         None
     }
 

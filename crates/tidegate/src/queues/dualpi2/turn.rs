@@ -47,21 +47,20 @@ impl Turn {
         Some((if low_first { L } else { C }, true))
     }
 
-    /// `len` bytes of `line` are sent; what is dropped counts for nothing.
+    /// `len` bytes of `line` are sent while both wait; what is dropped counts for nothing.
     #[inline]
-    pub fn sent(&mut self, line: usize, both: bool, len: u32) {
+    pub fn sent(&mut self, line: usize, len: u32) {
         if let Turn::Weighted { share, credit, .. } = self {
-            match (both, line) {
-                (false, _) => {}
-                (true, L) => *credit -= *share * len as i64,
-                (true, _) => *credit += (WHOLE - *share) * len as i64,
+            match line {
+                L => *credit -= *share * len as i64,
+                _ => *credit += (WHOLE - *share) * len as i64,
             }
         }
     }
 
-    /// Both are empty: neither is owed anything.
+    /// Both were empty: neither is owed anything.
     #[inline]
-    pub fn settle(&mut self) {
+    pub fn begin_anew(&mut self) {
         if let Turn::Weighted { fresh, credit, .. } = self {
             *credit = *fresh;
         }
