@@ -136,7 +136,13 @@ impl PurgeRule {
     /// Two negative factors make no price.
     #[inline]
     pub fn own_price(&self, flow: u64, backlog: u64) -> Option<f64> {
-        Some(self.excess(flow)? * self.price_of_excess(backlog)?)
+        self.price_of(self.excess(flow)?, backlog)
+    }
+
+    /// The same of a flow with this excess.
+    #[inline]
+    fn price_of(&self, excess: f64, backlog: u64) -> Option<f64> {
+        Some(excess * self.price_of_excess(backlog)?)
     }
 
     /// Ω N_act − 1 of a flow above its fair share.
@@ -293,8 +299,7 @@ impl Policy for PurgeRule {
         let mut price = self.price.get();
         let excess = self.excess(pkt.flow);
         self.arriving = excess.is_some();
-        if let (Some(excess), Some(of_it)) = (excess, self.price_of_excess(queue.backlog().bytes)) {
-            let own = excess * of_it;
+        if let Some(own) = excess.and_then(|excess| self.price_of(excess, queue.backlog().bytes)) {
             if self.overload_run >= self.config.persist {
                 return if self.price.strikes(dice.uniform(), own) {
                     Verdict::Drop(DropReason::Unfair)
