@@ -93,6 +93,17 @@ def floods_of(cell):
     return "a flood" if cell.floods == 1 else f"{cell.floods} floods of {cell.flood_frame}-byte frames, together"
 
 
+def title(cell):
+    if cell.loop == "open":
+        who = ("users", cell.user_ecn), ("flood", cell.flood_ecn)
+        said = "".join(f"; {name} with ECT(1)" for name, point in who if point)
+        return f"Open loop: three datagram senders at a fifth of the line each, and a flood of three times the line{said}"
+    return (
+        f"Closed loop: {cell.connections} connections of cubic, begun within {cell.spread_ms} ms, "
+        f"and {floods_of(cell)} of {cell.times} times the line"
+    )
+
+
 def table(rows, cell, tidegate):
     names = [
         name
@@ -145,24 +156,11 @@ def main():
         "Ours: mean ± half width of the 95 % interval over ten seeds.",
         "[kernel-queues.md](kernel-queues.md) says what was made the same and what differs; `linux/cells.toml` has the set-ups.",
     ]
-    words = {
-        "open": "Open loop: three datagram senders at a fifth of the line each, and a flood of three times the line",
-        "closed": "Closed loop: {n} connections of cubic, and {floods} of {times} times the line",
-    }
     lines = []
     for cell in CELLS.values():
-        lines += ["", f"## {words[cell.loop].format(n=cell.connections, floods=floods_of(cell), times=cell.times)}", ""]
+        lines += ["", f"## {title(cell)}", ""]
         lines += [
-            f"{cell.rate // 10**6} Mbit/s, {cell.delay_ms} ms each way."
-            + (f" Connections begin within {cell.spread_ms} ms." if cell.loop == "closed" else "")
-            + "".join(
-                f" {who} ECT(1)."
-                for who, point in (
-                    ("The users say", cell.user_ecn),
-                    ("The flood says", cell.flood_ecn),
-                )
-                if point
-            ),
+            f"{cell.rate // 10**6} Mbit/s, {cell.delay_ms} ms each way.",
             "",
             *table(rows, cell, given.tidegate),
         ]
