@@ -1,7 +1,7 @@
 //! Papers as they are read: what is shipped is right, what is wrong is told with its place.
 use std::path::Path;
 
-use crate::shipped::shipped;
+use crate::shipped::{everything, shipped};
 use tidegate_lab::paper::pairs::{self, Cell, Choice, Grid};
 use tidegate_lab::paper::{self, Asked, Folder, Length, Paper, Verdict};
 use tidegate_lab::{Progress, Watch};
@@ -453,15 +453,7 @@ fn committed() -> Vec<String> {
 #[test]
 fn the_committed_results_come_out_again() {
     let papers = shipped();
-    let experiments =
-        papers.iter().flat_map(|p| p.experiments.iter().map(|e| e.id.clone())).collect();
-    let asked = Asked {
-        papers: &papers,
-        experiments,
-        length: Length::Full,
-        seeds: None,
-        only_tested: true,
-    };
+    let asked = Asked { only_tested: true, ..everything(&papers) };
     let results = paper::run(&asked, None, &()).unwrap();
     let mut rows = vec![];
     for paper in &papers {

@@ -2,8 +2,8 @@
 //! show of the papers.
 use std::path::Path;
 
-use crate::shipped::shipped;
-use tidegate_lab::paper::{self, Asked, Folder, Length, Paper, Results};
+use crate::shipped::{everything, shipped};
+use tidegate_lab::paper::{self, Folder, Length, Paper, Results};
 
 const SCENARIO: &str = r#"
 [run]
@@ -104,15 +104,7 @@ fn read(description: &str, claims: &str, times: &str) -> Result<Paper, String> {
 fn run() -> (Paper, Results) {
     let paper = read(DESCRIPTION, CLAIMS, TIMES).unwrap_or_else(|problems| panic!("{problems}"));
     let papers = [paper];
-    let experiments = vec!["X1".into()];
-    let asked = Asked {
-        papers: &papers,
-        experiments,
-        length: Length::Full,
-        seeds: None,
-        only_tested: false,
-    };
-    let results = paper::run(&asked, None, &()).unwrap();
+    let results = paper::run(&everything(&papers), None, &()).unwrap();
     let [paper] = papers;
     (paper, results)
 }

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tidegate_lab::paper::{self, Asked, Folder, Length, Paper};
+use crate::shipped::everything;
+use tidegate_lab::paper::{self, Folder, Paper};
 
 fn attacks() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/attacks")
@@ -25,14 +26,7 @@ fn effects() -> Paper {
 #[test]
 fn the_committed_effects_come_out_again() {
     let papers = [effects()];
-    let experiments = papers[0].experiments.iter().map(|e| e.id.clone()).collect();
-    let asked = Asked {
-        papers: &papers,
-        experiments,
-        length: Length::Full,
-        seeds: None,
-        only_tested: false,
-    };
+    let asked = everything(&papers);
     let results = paper::run(&asked, None, &()).unwrap();
     let rows = paper::csv(&paper::rows(&papers[0], &asked.experiments, &results));
     let file = attacks().join("results.csv");

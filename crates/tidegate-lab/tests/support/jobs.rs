@@ -1,5 +1,4 @@
 //! What most tests begin with: a scenario from text, a job of it, and the documents that it makes.
-#![allow(dead_code, reason = "each test file uses its part")]
 use std::path::{Path, PathBuf};
 
 use tidegate_lab::{Job, Scenario, Set, run};

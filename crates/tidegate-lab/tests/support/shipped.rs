@@ -1,7 +1,7 @@
 //! The papers of the repository, as `tidegate paper` finds them.
 use std::path::Path;
 
-use tidegate_lab::paper::{Folder, Paper, shelved};
+use tidegate_lab::paper::{Asked, Folder, Length, Paper, shelved};
 
 /// All of them, in the order of their folders.
 pub fn shipped() -> Vec<Paper> {
@@ -25,4 +25,10 @@ pub fn shipped() -> Vec<Paper> {
         .iter()
         .map(|folder| Paper::read(folder).unwrap_or_else(|problems| panic!("{problems}")))
         .collect()
+}
+
+/// All experiments of `papers`, at full length and with their own seeds.
+pub fn everything(papers: &[Paper]) -> Asked<'_> {
+    let experiments = papers.iter().flat_map(|p| &p.experiments).map(|e| e.id.clone()).collect();
+    Asked { papers, experiments, length: Length::Full, seeds: None, only_tested: false }
 }
