@@ -24,6 +24,7 @@ mod plots;
 mod print;
 mod protection_draft;
 mod published_attacks;
+mod recovery;
 mod replay;
 mod rfc7928;
 mod run;

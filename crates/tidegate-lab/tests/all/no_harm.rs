@@ -32,8 +32,35 @@ fn cells(suite: &Suite, begins: &str) -> Vec<Scenario> {
     let mut found: Vec<Scenario> =
         suite.cells.iter().filter(mine).map(|cell| cell.full.clone()).collect();
     assert!(!found.is_empty(), "{begins}");
+    found.extend(more(begins));
     found.iter_mut().for_each(|scenario| scenario.run.seeds = 1);
     found
+}
+
+/// Lines that the suite has not, slower and faster, by what their cells' names would begin with;
+/// and somebody who sends a packet every twelve seconds, which hardly makes him a sender.
+const MORE: [(&str, &str, &str); 3] = [
+    ("far, ", "alone", "network.rate=2 Mbit/s,network.limit=25 kB"),
+    ("far, ", "alone", "network.rate=50 Mbit/s,network.limit=625 kB"),
+    (
+        "beside ",
+        "beside",
+        "network.rate=50 Mbit/s,network.limit=625 kB,group.thin.rate=1 kbit/s,\
+         group.thin.packet=1500 B,run.duration=90 s",
+    ),
+];
+/// What makes a line of the first kind far.
+const FAR: &str = "group.user.access_delay=70 ms,run.duration=120 s,run.warmup=40 s";
+
+fn more(begins: &str) -> impl Iterator<Item = Scenario> {
+    let mine = MORE.iter().filter(move |(of, ..)| *of == begins);
+    mine.map(|(begins, file, sets)| {
+        let mut sets: Vec<&str> = sets.split(',').collect();
+        if *begins == "far, " {
+            sets.extend(FAR.split(','));
+        }
+        jobs::shipped(&format!("suites/protection/{file}.toml"), &sets)
+    })
 }
 
 /// 95 % of the line, or what drop-tail gives but for a hundredth.
