@@ -15,6 +15,9 @@ from pathlib import Path
 
 from studies import HERE
 
+sys.path.insert(0, str(HERE / "linux"))
+from cells import CELLS  # noqa: E402
+
 PAGE = HERE.parent / "docs" / "study" / "choosing.md"
 TODAY = HERE.parent / "docs" / "study" / "today.md"
 # What protects users, in tests of the protection suite.
@@ -36,14 +39,16 @@ CALM = (
     ("14 connections: a packet waits", *LOAD, "link_queue_delay_ms_mean", 1, 0, " ms"),
     ("the line is used", *LOAD, "link_utilization", 100, 0, " %"),
     ("they lose", *LOAD, "users_loss_ratio", 100, 1, " %"),
+    ("the worst gets of a fair share", *LOAD, "users_worst_share", 100, 0, " %"),
+    ("of them starve", *LOAD, "users_starved", 1, 1, ""),
     ("a mix: pages take", *MIX, "web_page_ms_p95", 1e-3, 1, " s"),
     ("calls lose", *MIX, "call_loss_ratio", 100, 1, " %"),
 )
 NAMED = 4  # queues that an answer names
 NEAR = 2  # cells below the best that are nearly as good
-LINE, CONNECTIONS = 20e6, 4  # Linux's closed loop: bit/s, users; and one flood
-CELL = "closed-20m"
-OURS = {"pfifo": "drop_tail"}
+STARVED = 0.1  # of a fair share
+# What Linux's queues did: one flood; and forty, whose frames are as long as a quantum or a little shorter.
+ONE, FORTY = "closed-20m", {frame: f"closed-50m-40x{frame}" for frame in (1514, 1500, 1400)}
 
 
 def read(folder):
@@ -144,25 +149,40 @@ def table(protection):
     return lines
 
 
-def linux():
-    """Linux's queues with four users and a flood: what users get of a fair share together, and the worst."""
-    runs = {}
+def fared(cell):
+    """By queue of Linux, in a cell of the closed loop: what users get of a fair share, the worst of them, and how many starve."""
     with (HERE / "linux" / "results" / "7.3.4.csv").open(newline="") as rows:
-        for row in csv.DictReader(rows):
-            if row["cell"] == CELL and row["flow"] != "flood":
-                got = runs.setdefault(row["queue"], {}).setdefault(row["run"], [])
-                got.append(float(row["throughput_bps"]))
-    fair = LINE / (CONNECTIONS + 1)
-    lines = ["| Linux's queue | users together | worst user |", "|---|---|---|"]
-    for queue, of in runs.items():
-        together = statistics.mean(sum(got) / CONNECTIONS / fair for got in of.values())
+        found = [row for row in csv.DictReader(rows) if row["cell"] == cell.name]
+    fair = cell.rate / (cell.connections + cell.floods)
+    runs = {}
+    for row in found:
+        got = runs.setdefault(row["queue"], {}).setdefault(row["run"], [])
+        if not row["flow"].startswith("flood"):
+            got.append(float(row["throughput_bps"]) / fair)
+    of = {}
+    for queue, shares in runs.items():
         # Who got nothing at all has no line.
-        worst = statistics.mean(
-            (min(got) if len(got) == CONNECTIONS else 0) / fair for got in of.values()
-        )
-        lines.append((together, worst, f"| `{queue}` | {100 * together:.0f} % | {100 * worst:.0f} % |"))
-    head, rows = lines[:2], sorted(lines[2:], key=lambda line: (-line[1], -line[0]))
-    return head + [text for *_, text in rows]
+        shares = [got + [0.0] * (cell.connections - len(got)) for got in shares.values()]
+        starving = lambda got: sum(share < STARVED for share in got)
+        of[queue] = [statistics.mean(map(figure, shares)) for figure in (statistics.mean, min, starving)]
+    return of
+
+
+def linux(cell):
+    lines = []
+    for queue, (together, worst, starved) in fared(cell).items():
+        words = f"{100 * together:.0f} % | {100 * worst:.0f} % | {starved:.3g} of {cell.connections}"
+        lines.append((-worst, -together, f"| `{queue}` | {words} |"))
+    head = ["| Linux's queue | users together | worst user | below a tenth |", "|---|---|---|---|"]
+    return head + [text for *_, text in sorted(lines)]
+
+
+def many():
+    """The same of forty floods, by the length of their frames."""
+    lines = ["| floods' frames, B | Linux's queue | users together | worst user | below a tenth |", "|---" * 5 + "|"]
+    for frame, name in FORTY.items():
+        lines += [f"| {frame} {line}" for line in linux(CELLS[name])[2:]]
+    return lines
 
 
 def calm(rfc, only=None):
@@ -188,6 +208,10 @@ def calm(rfc, only=None):
 def page(protection, rfc):
     best = protection["queues"][0]
     cells = len({(cell["test"], cell["cell"]) for cell in protection["cells"]})
+    one = {queue: f"{100 * worst:.0f} %" for queue, (_, worst, _) in fared(CELLS[ONE]).items()}
+    forty = [fared(CELLS[name]) for name in FORTY.values()]
+    worst = {queue: [100 * of[queue][1] for of in forty] for queue in forty[0]}
+    least = {queue: f"{min(of):.0f} to {max(of):.0f} %" for queue, of in worst.items()}
     return [
         "# Which queue for what",
         "",
@@ -197,6 +221,8 @@ def page(protection, rfc):
         f"**In short.** {price(best)} passes most cells of the [protection suite](suites.md#what-scores-mean): {best['passed']} of {best['of']}.",
         *cheaper(protection["queues"]),
         "A cell is passed if the worst user is sure of half of a fair share, of nine tenths where nobody attacks.",
+        f"Linux's own `cake` and `fq_codel` leave the worst of four users {one['cake']} and {one['fq_codel']} beside one flood, and the worst of thirty",
+        f"{least['cake']} and {least['fq_codel']} beside forty, by the floods' frames ([what Linux's queues do](today.md)).",
         "",
         "## What protects from what",
         "",
@@ -228,6 +254,7 @@ def page(protection, rfc):
         f"The simulator runs {cells} cells with {len(protection['seeds'])} seeds each. [On real packets](../../validation/protection.md)",
         "and [against Linux](../../validation/linux.md) says how far it can be believed. The page of the suite has every figure",
         "with its interval: `tidegate suite protection --out out/protection`.",
+        "[The same attackers against every queue](../../validation/attacks.md) has 1 to 64 floods, in the simulator and on the gate's path.",
         "",
         "Presets were tuned on [other settings](../../validation/tuned.md), and held against",
         "[settings that nobody tuned on](../../validation/unseen.md).",
@@ -294,7 +321,14 @@ def today(protection, rfc):
         "and no tins there. [Our queues beside them](../../validation/linux.md) agree within 10 %, except for FQ-CoDel's flood where",
         "connections get into step (ours has 4.4 Mbit/s, Linux's 5.0).",
         "",
-        *linux(),
+        *linux(CELLS[ONE]),
+        "",
+        "Many floods, each near a fair share, are another matter. Thirty users share 50 Mbit/s with forty floods that together",
+        "send three times the line:",
+        "",
+        *many(),
+        "",
+        "Behind Linux's `cake` floods gain whose frames are a little shorter than a quantum ([why](../../validation/kernel-queues.md)).",
         "",
         "## In the protection suite",
         "",

@@ -36,6 +36,27 @@ fn rows(text: &str) -> Vec<BTreeMap<String, String>> {
     lines.map(row).collect()
 }
 
+/// The worst user and the starved stand beside each mean; here as means over the cells of `summary`.
+fn said_of_users(said: &str, summary: &[BTreeMap<String, String>]) {
+    for (queue, group) in [("drop_tail", "tcp"), ("BLUE", "tcp"), ("BLUE", "flood")] {
+        let of = |row: &&BTreeMap<_, String>| row["queue"] == queue && row["group"] == group;
+        let mean = |column: &str| {
+            let all = summary.iter().filter(of).filter_map(|row| row[column].parse::<f64>().ok());
+            let all: Vec<f64> = all.collect();
+            all.iter().sum::<f64>() / all.len() as f64
+        };
+        let words = |line: &str| line.split_whitespace().map(String::from).collect::<Vec<_>>();
+        let line =
+            said.lines().map(words).find(|line| line.starts_with(&[queue.into(), group.into()]));
+        let line = line.unwrap_or_else(|| panic!("{queue} {group}: {said}"));
+        let [share, worst] = ["share", "worst_share"].map(|c| format!("{:.1}", 100.0 * mean(c)));
+        assert_eq!((&line[2], &line[3]), (&share, &worst), "{said}");
+        let starved = mean("starved");
+        let told: f64 = line[4].trim_start_matches('<').parse().unwrap();
+        assert!((told - starved).abs() < 0.1, "{starved}: {line:?}");
+    }
+}
+
 #[test]
 fn every_row_is_what_run_says() {
     let home = Home::new();
@@ -43,6 +64,7 @@ fn every_row_is_what_run_says() {
     let ran = home.run(&["sweep", "grid.toml", "--csv"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.out.contains("6 cells, 48 rows"), "{}", ran.out);
+    said_of_users(&ran.out, &rows(&home.read("grid.study/summary.csv")));
     let rows = rows(&home.read("grid.study/groups.csv"));
     assert_eq!(rows.len(), 2 * 3 * 2 * 2 * 2);
     for row in rows.iter().step_by(5) {

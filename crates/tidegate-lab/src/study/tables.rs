@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tidegate_report::tidy::{Column, Values};
-use tidegate_report::{Aggregate, Figure, Group, Pool, Tidy};
+use tidegate_report::{Aggregate, Figure, Group, Pool, Tidy, human};
 
 use super::axis::{Setting, Typed};
 use super::file::Study;
@@ -30,21 +30,69 @@ pub struct Tables {
     pub answers: Vec<Answer>,
 }
 
-/// What a group got behind a queue, over all cells.
+/// What a group got behind a queue, over all cells: parts of a fair share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// The queue's label.
     pub queue: String,
     /// The group.
     pub group: String,
-    /// The mean over cells of what it received over its fair share.
-    pub mean: f64,
-    /// The least of all cells.
+    /// The mean over cells.
+    pub share: f64,
+    /// The mean over cells of what its worst user got, and of how many of its users were starved;
+    /// `None` where no cell tells.
+    pub worst: Option<[f64; 2]>,
+    /// The least share of all cells.
     pub least: f64,
     /// The cell that has it.
-    pub worst: usize,
-    /// How many cells it is in.
-    pub cells: usize,
+    pub cell: usize,
+    /// How many cells it is in, and how many of them tell of users.
+    cells: [usize; 2],
+}
+
+impl Answer {
+    /// What stands above [`words`](Self::words).
+    pub const HEAD: [&str; 7] = [
+        "queue",
+        "group",
+        "% of fair share",
+        "worst user, %",
+        "starved",
+        "least of all cells, %",
+        "in the cell",
+    ];
+
+    /// As a row for people.
+    pub fn words(&self, study: &Study) -> [String; 7] {
+        let percent = |share: f64| format!("{:.1}", share * 100.0);
+        let worst = self.worst.map_or([human::NONE; 2].map(String::from), |[share, starved]| {
+            [percent(share), human::few(starved)]
+        });
+        let [worst, starved] = worst;
+        let cell = study.named(&study.cell(self.cell));
+        let (share, least) = (percent(self.share), percent(self.least));
+        [self.queue.clone(), self.group.clone(), share, worst, starved, least, cell]
+    }
+
+    /// Takes in another cell, in which the group got this.
+    fn add(&mut self, cell: usize, share: f64, worst: Option<[f64; 2]>) {
+        self.share = onto(self.share, &mut self.cells[0], share);
+        if share < self.least {
+            (self.least, self.cell) = (share, cell);
+        }
+        if let Some([share, starved]) = worst {
+            let [mean, of_starved] = self.worst.unwrap_or_default();
+            let mut cells = self.cells[1];
+            let of_starved = onto(of_starved, &mut cells, starved);
+            self.worst = Some([onto(mean, &mut self.cells[1], share), of_starved]);
+        }
+    }
+}
+
+/// The mean of what `mean` is of, `count` values, and of one more.
+fn onto(mean: f64, count: &mut usize, value: f64) -> f64 {
+    *count += 1;
+    mean + (value - mean) / *count as f64
 }
 
 /// Writes the tables of what `store` has of `prepared` into `dir`, each whole or not at all.
@@ -246,33 +294,29 @@ fn one(setting: &Setting, step: usize) -> Values {
 
 impl Tables {
     fn answer(&mut self, lead: &Lead, summary: &Tidy) {
-        let (Some(groups), Some(shares)) = (summary.column("group"), summary.column("share"))
-        else {
-            return;
-        };
+        let column = |name: &str| summary.column(name);
+        let (Some(groups), Some(shares)) = (column("group"), column("share")) else { return };
+        let users = ["worst_share", "starved"].map(column);
         for row in 0..summary.rows() {
             let (Some(group), Some(share)) = (groups.text(row), shares.number(row)) else {
                 continue;
             };
-            let known = |a: &&mut Answer| *a.queue == *lead.queue && a.group == group;
-            match self.answers.iter_mut().find(known) {
-                Some(answer) => {
-                    let cells = answer.cells as f64;
-                    answer.mean = (answer.mean * cells + share) / (cells + 1.0);
-                    answer.cells += 1;
-                    if share < answer.least {
-                        (answer.least, answer.worst) = (share, lead.cell);
-                    }
-                }
-                None => self.answers.push(Answer {
+            let [worst, starved] = users.map(|column| column.and_then(|c| c.number(row)));
+            let worst = worst.zip(starved).map(<[f64; 2]>::from);
+            let known = |a: &Answer| *a.queue == *lead.queue && a.group == group;
+            let at = self.answers.iter().position(known).unwrap_or_else(|| {
+                self.answers.push(Answer {
                     queue: lead.queue.to_string(),
                     group,
-                    mean: share,
-                    least: share,
-                    worst: lead.cell,
-                    cells: 1,
-                }),
-            }
+                    share: 0.0,
+                    worst: None,
+                    least: f64::INFINITY,
+                    cell: lead.cell,
+                    cells: [0; 2],
+                });
+                self.answers.len() - 1
+            });
+            self.answers[at].add(lead.cell, share, worst);
         }
     }
 }

@@ -137,19 +137,16 @@ class StudyResult:
         return self._tables.flows()
 
     def _rows(self) -> list[list[str]]:
-        head = ["queue", "group", "% of fair share", "least of all cells", "in the cell"]
-        answers = self._published.answers() if self._published else []
-        percent = "{:.1f}".format
-        return [head] + [[q, g, percent(100 * m), percent(100 * l), cell] for q, g, m, l, cell in answers]
+        return self._published.answers() if self._published else []
 
     def _repr_html_(self) -> str:
-        rows = self._rows()
+        head, *rows = self._rows() or [[]]
 
         def row(cells: list[str], tag: str) -> str:
             return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>\n"
 
-        body = "".join(row(cells, "td") for cells in rows[1:])
-        return f"<table>\n<thead>{row(rows[0], 'th')}</thead>\n<tbody>{body}</tbody>\n</table>\n"
+        body = "".join(row(cells, "td") for cells in rows)
+        return f"<table>\n<thead>{row(head, 'th')}</thead>\n<tbody>{body}</tbody>\n</table>\n"
 
     def __repr__(self) -> str:
         rows = f", {self._published.rows} rows" if self._published else ""
@@ -157,7 +154,7 @@ class StudyResult:
             f"{self._study.name}: {self._study.cells} cells{rows}; {self.run} replications run, "
             f"{self.had} stored before, in {self.directory}"
         )
-        table = self._rows() if self._published else []
+        table = self._rows()
         widths = [max(map(len, column)) for column in zip(*table)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table]
         return "\n".join([head, *lines, *self.notes])

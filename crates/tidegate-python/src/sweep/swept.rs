@@ -9,9 +9,8 @@ use tidegate_lab::study::{Answer, Drawn, Study, Tables};
 
 use crate::table::Table;
 
-/// A line of what a study says: queue, group, its share in the mean over cells, the least share,
-/// and the cell that has it.
-type AnswerRow = (String, String, f64, f64, String);
+/// A line of what a study says, for people.
+type Words = [String; 7];
 
 /// A plot: its name, its files, what a reader cannot see in it, and why there is none.
 type Plot = (String, Vec<String>, Vec<String>, Option<String>);
@@ -22,7 +21,7 @@ pub struct Published {
     groups: File,
     summary: File,
     flows: Option<File>,
-    answers: Vec<AnswerRow>,
+    answers: Vec<Words>,
     plots: Vec<Plot>,
     /// How many rows the table of groups has.
     #[pyo3(get)]
@@ -44,15 +43,12 @@ impl Published {
         drawn: Vec<Drawn>,
     ) -> PyResult<Published> {
         let open = |name: &str| File::open(dir.join(name));
-        let line = |answer: Answer| {
-            let cell = study.named(&study.cell(answer.worst));
-            (answer.queue, answer.group, answer.mean, answer.least, cell)
-        };
+        let answers = tables.answers.iter().map(|answer| answer.words(study));
         Ok(Published {
             groups: open("groups.parquet")?,
             summary: open("summary.parquet")?,
             flows: study.flows.then(|| open("flows.parquet")).transpose()?,
-            answers: tables.answers.into_iter().map(line).collect(),
+            answers: [Answer::HEAD.map(String::from)].into_iter().chain(answers).collect(),
             plots: drawn.into_iter().map(|d| (d.name, d.files, d.notes, d.refused)).collect(),
             rows: tables.rows,
             missing: tables.missing,
@@ -78,8 +74,8 @@ impl Published {
         table(py, self.flows.as_ref().ok_or_else(|| PyValueError::new_err(why))?)
     }
 
-    /// What each group got behind each queue.
-    fn answers(&self) -> Vec<AnswerRow> {
+    /// What each group got behind each queue; first what stands above.
+    fn answers(&self) -> Vec<Words> {
         self.answers.clone()
     }
 

@@ -7,19 +7,13 @@ use tidegate_report::table::Look;
 
 /// What each group got behind each queue.
 pub(super) fn answers(prepared: &Prepared, tables: &Tables) -> String {
-    let head = ["queue", "group", "% of fair share", "least of all cells", "in the cell"];
-    let mut lines = vec![head.map(String::from).to_vec()];
-    for answer in &tables.answers {
-        let Answer { queue, group, mean, least, worst, .. } = answer;
-        let cell = prepared.study.named(&prepared.study.cell(*worst));
-        let percent = |share: &f64| format!("{:.1}", share * 100.0);
-        lines.push(vec![queue.clone(), group.clone(), percent(mean), percent(least), cell]);
-    }
+    let mut lines = vec![Answer::HEAD.map(String::from).to_vec()];
+    lines.extend(tables.answers.iter().map(|answer| answer.words(&prepared.study).to_vec()));
     let mut page = Page::default();
     page.add(Block::Table(lines));
     let cells = prepared.study.cells();
     format!(
-        "{}\n\n{} cells, {} rows. Shares are means over cells.\n",
+        "{}\n\n{} cells, {} rows. Shares and starved users are means over cells.\n",
         page.render(&Look::stdout()).trim_end(),
         cells,
         tables.rows
