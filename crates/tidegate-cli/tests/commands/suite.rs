@@ -49,6 +49,15 @@ fn the_table_and_the_files() {
     assert_eq!(json, kept);
     assert_eq!(json["schema"], "tidegate.suite/1");
     assert_eq!(json["queues"][0]["queue"], "drr");
+    // Of a test what its worst cell has, with its interval.
+    let test = &json["queues"][1]["tests"][0];
+    let worst = json["cells"].as_array().unwrap().iter().find(|cell| {
+        cell["queue"] == "plain"
+            && cell["cell"] == test["worst_cell"]
+            && cell["sure"] == test["sure"]
+    });
+    assert_eq!(test["figures"], worst.unwrap()["figures"]);
+    assert!(test["figures"]["worst"]["ci95"].is_number(), "{test}");
     let scores = home.read("out/scores.csv");
     assert!(scores.starts_with("test,cell,queue,seeds,sure,passed,worst,worst_ci95,"), "{scores}");
     assert_eq!(scores.lines().count(), 1 + 2 * 2);

@@ -1,4 +1,4 @@
-//! Scores as JSON, `tidegate.suite/1`.
+//! Scores as JSON, `tidegate.suite/1`. A test's figures are those of its worst cell.
 use serde_json::{Map, Value, json};
 
 use super::book::{Length, Suite};
@@ -9,20 +9,22 @@ use crate::results::VERSION;
 /// The scores as JSON: the queues in order, and every cell.
 pub fn json(suite: &Suite, results: &Results, scores: &Scores) -> String {
     let label = |queue: usize| results.queues[queue].label();
+    let figures = |of: &OfCell| -> Map<String, Value> {
+        let figures = suite.figures(suite.cells[of.cell].test).iter().zip(&of.figures);
+        figures.map(|(figure, found)| (figure.column(), json!(found))).collect()
+    };
     let cell = |of: &OfCell| {
         let cell = &suite.cells[of.cell];
-        let figures = suite.figures(cell.test).iter().zip(&of.figures);
-        let figures: Map<String, Value> =
-            figures.map(|(figure, found)| (figure.column(), json!(found))).collect();
         json!({
             "test": suite.tests[cell.test].id, "cell": cell.name, "queue": label(of.queue),
-            "sure": of.sure, "passed": of.passed, "figures": figures,
+            "sure": of.sure, "passed": of.passed, "figures": figures(of),
         })
     };
-    let test = |of: &OfTest| {
+    let test = |queue: usize, of: &OfTest| {
         json!({
             "test": suite.tests[of.test].id, "sure": of.sure,
             "worst_cell": suite.cells[of.worst].name, "passed": of.passed, "of": of.of,
+            "figures": scores.cell(of.worst, queue).map(figures),
         })
     };
     let queue = |of: &OfQueue| {
@@ -34,7 +36,7 @@ pub fn json(suite: &Suite, results: &Results, scores: &Scores) -> String {
         if suite.bound.is_some() {
             queue["passed"] = json!(of.passed);
             queue["of"] = json!(of.of);
-            queue["tests"] = of.tests.iter().map(test).collect();
+            queue["tests"] = of.tests.iter().map(|found| test(of.queue, found)).collect();
         }
         queue
     };
