@@ -2,7 +2,7 @@
 //! example puts a published transport into it, in fewer than eighty lines.
 use std::error::Error;
 
-use tidegate::{Bottleneck, Link, Packet, Seed, Span, Time, catalog};
+use tidegate::{Bottleneck, Link, Packet, Span, Time};
 
 /// How long a transfer is watched.
 const WATCHED: Span = Span::from_millis(10_000);
@@ -21,14 +21,13 @@ pub trait End {
 }
 
 /// How much of 10 Mbit/s the first of `ends` gets through to the second in ten seconds, in Mbit/s,
-/// over 40 ms there and back, behind the queue called `name` and beside a flood of 20 Mbit/s.
+/// over 40 ms there and back, behind the queue written as `name` and beside a flood of 20 Mbit/s.
 ///
 /// # Errors
 /// No such queue.
 pub fn beside_a_flood(name: &str, mut ends: [impl End; 2]) -> Result<f64, Box<dyn Error>> {
     let link = Link::new("10 Mbit/s".parse()?, "100 packets".parse()?, "1200 B".parse()?)?;
-    let queue = catalog::config(name, None, &link)?.build(link, Seed::new(1).stream("queue"))?;
-    let way = Bottleneck::new(link.rate, Span::from_millis(20), queue)?;
+    let way = Bottleneck::of(name, link, Span::from_millis(20), 1)?;
     let (mut ways, mut now, mut flood, mut got) = ([way.clone(), way], Time::ZERO, Time::ZERO, 0);
     while now < Time::ZERO + WATCHED {
         for (end, way) in ends.iter_mut().zip(&mut ways) {

@@ -17,6 +17,7 @@ use crate::units::{Span, Time};
 
 /// One row of the catalog.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Row {
     /// The name that users write.
     pub name: &'static str,

@@ -66,6 +66,7 @@ pub struct Info {
 
 /// How Linux's `tc` is told of a queue that Linux has.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Linux {
     /// What follows `tc qdisc replace dev DEV root`. A parameter stands in braces, behind a colon the
     /// unit that `tc` counts it in: `{target:us}`. `{limit:…}`, `{rate}` and `{packet}` are the

@@ -6,28 +6,22 @@ mod my_stack;
 use my_stack::Stack;
 
 // Shown from here:
-use tidegate::{Bottleneck, Link, Packet, Seed, Span, Time, catalog};
-
+use std::iter::from_fn;
+use tidegate::{Bottleneck, Link, Packet, Span, Time};
 #[test]
 fn a_thousand_datagrams_arrive_within_six_seconds() -> Result<(), Box<dyn std::error::Error>> {
     let link = Link::new("10 Mbit/s".parse()?, "100 packets".parse()?, "1200 B".parse()?)?;
-    let config = catalog::config("fq_codel", None, &link)?;
-    let queue = config.build(link, Seed::new(1).stream("queue"))?;
-    let way = Bottleneck::new(link.rate, Span::from_millis(20), queue)?;
+    let way = Bottleneck::of("fq_codel", link, Span::from_millis(20), 1)?;
     let (mut ways, mut ends) = ([way.clone(), way], [Stack::client(1000), Stack::server()]);
     let mut now = Time::ZERO;
     while !ends[0].is_done() {
         for (end, way) in ends.iter_mut().zip(&mut ways) {
-            while let Some(datagram) = end.send(now) {
-                way.offer(now, Packet::new(1, datagram.len() as u32), datagram);
-            }
+            from_fn(|| end.send(now)).for_each(|d| way.offer(now, Packet::new(1, d.len() as _), d));
         }
         let wakes = ways.iter().map(Bottleneck::next_wake).chain(ends.iter().map(Stack::timer));
         now = wakes.flatten().min().ok_or("both ends wait for nothing")?;
         for (end, way) in ends.iter_mut().rev().zip(&mut ways) {
-            while let Some(arrived) = way.poll(now) {
-                end.receive(now, arrived.payload);
-            }
+            from_fn(|| way.poll(now)).for_each(|arrived| end.receive(now, arrived.payload));
         }
     }
     assert!(now < Time::ZERO + Span::from_secs(6.0), "done after {now}");
@@ -45,4 +39,5 @@ fn the_page_shows_this_file() {
         page.contains(&format!("```rust\n{shown}```\n")),
         "docs/embed/own-stack.md is not this file"
     );
+    assert!(shown.lines().count() <= 21, "a test of one's own is short: {shown}");
 }

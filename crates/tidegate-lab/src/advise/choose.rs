@@ -6,8 +6,8 @@ use crate::spec::QueueSpec;
 
 /// The queues that are tried if nobody names others: what is there now, the five systems, and what
 /// Linux has. Of queues that do equally well, the first is advised, so they stand by their cost.
-pub const QUEUES: [&str; 10] =
-    ["drop_tail", "sfb", "purge", "care", "fq_codel", "drr", "sfq", "ewfq", "bare", "pie"];
+pub const QUEUES: [&str; 11] =
+    ["drop_tail", "sfb", "purge", "care", "fq_codel", "drr", "sfq", "ewfq", "bare", "pie", "cake"];
 
 /// Scores that differ by less are equal: users notice nothing of it.
 const EQUAL: f64 = 0.05;

@@ -33,9 +33,10 @@ use slab::Slab;
 use crate::catalog::AnyQueue;
 use crate::config::ConfigError;
 use crate::packet::Packet;
-use crate::qdisc::{DropReason, MarkReason, Qdisc, Sink};
-use crate::rng::Rng;
+use crate::qdisc::{DropReason, Link, MarkReason, Qdisc, Sink};
+use crate::rng::{Rng, Seed};
 use crate::units::{Prob, Span, Time};
+use crate::written::Written;
 
 pub use steps::{MOST_STEPS, Steps};
 pub use trace::{MOST_LINES, OPPORTUNITY, Trace};
@@ -105,6 +106,33 @@ struct Settled {
     at: Time,
     packet: Packet,
     outcome: Outcome,
+}
+
+impl<T> Bottleneck<T> {
+    /// A queue [as users write it](crate::written), in front of its link and a delay. The dice of
+    /// the queue come from `seed`.
+    ///
+    /// ```
+    /// use tidegate::{Bottleneck, Link, Span};
+    /// let link = Link::new("10 Mbit/s".parse()?, "100 packets".parse()?, "1200 B".parse()?)?;
+    /// let way: Bottleneck<()> = Bottleneck::of("sfb,levels=3", link, Span::from_millis(20), 1)?;
+    /// assert_eq!(way.inside(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An unknown queue, preset or parameter, with the known ones; a value out of bounds; what
+    /// [`new`](Bottleneck::new) refuses.
+    pub fn of(
+        queue: &str,
+        link: Link,
+        delay: Span,
+        seed: u64,
+    ) -> Result<Bottleneck<T>, ConfigError> {
+        let config = Written::read(queue)?.config(&link)?;
+        let queue = config.build(link, Seed::new(seed).stream("queue"))?;
+        Bottleneck::new(link.rate, delay, queue)
+    }
 }
 
 impl<T, Q: Qdisc> Bottleneck<T, Q> {
