@@ -198,6 +198,11 @@ fn it_fits_a_phone_and_the_dark() {
             assert_eq!(page.eval(broken), false, "{width}, {scheme}, {of}");
         }
     }
+    page.print();
+    let fits = page.eval("document.documentElement.scrollWidth <= window.innerWidth");
+    assert_eq!(fits, true, "nothing sticks out of the paper");
+    let shown = "getComputedStyle(document.querySelector('.tries')).display";
+    assert_eq!(page.eval(shown), "none", "nobody can hold a picture on paper");
     page.is_well();
 }
 

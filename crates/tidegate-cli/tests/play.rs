@@ -295,5 +295,10 @@ fn it_fits_a_phone_and_the_dark() {
             page.eval("/NaN|Infinity|undefined/.test(document.getElementById('stage').outerHTML)");
         assert_eq!(broken, false);
     }
+    page.print();
+    let fits = page.eval("document.documentElement.scrollWidth <= window.innerWidth");
+    assert_eq!(fits, true, "nothing sticks out of the paper");
+    let shown = "getComputedStyle(document.getElementById('controls')).display";
+    assert_eq!(page.eval(shown), "none", "nobody can drag a slider on paper");
     page.is_well();
 }

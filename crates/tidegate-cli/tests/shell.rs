@@ -6,7 +6,7 @@ mod common;
 mod within;
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use common::{Home, Ran};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tidegate_gateway::machine::namespaces::skip;
+use tidegate_gateway::machine::net::Net;
 use within::{Outside, Shell, TIDEGATE, round_trip};
 
 /// Any user that is not root.
@@ -126,7 +127,7 @@ fn without_root_servers_run_in_a_shell_around() {
 fn ports_that_are_named_lead_to_this_machine() {
     let Some(outside) = Outside::new() else { return };
     let here = || {
-        let at = (std::net::Ipv4Addr::LOCALHOST, 7200);
+        let at = (Ipv4Addr::LOCALHOST, 7200);
         (TcpListener::bind(at).unwrap(), UdpSocket::bind(at).unwrap())
     };
     let (listener, socket) = outside.net.inside(here).unwrap();
@@ -150,7 +151,7 @@ fn ports_that_are_named_lead_to_this_machine() {
     assert_eq!(text, "there and back");
     assert!(begun.elapsed() >= Duration::from_millis(36), "two round trips");
 
-    let bind = || UdpSocket::bind((std::net::Ipv4Addr::UNSPECIFIED, 0));
+    let bind = || UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0));
     let client = shell.net.inside(bind).unwrap().unwrap();
     for socket in [&client, &socket] {
         socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -194,9 +195,63 @@ fn a_meter_and_captures_tell_of_both_directions() {
     assert!(last.contains("; down ") && last.contains(" ms in the queue, 0 lost"), "{said}");
     for name in ["a-up.pcapng", "a-down.pcapng"] {
         let ran = home.run(&["replay", name, "--rate", "8mbit", "--queue", "sfb", "--json"]);
-        let flow = &ran.json()["flows"][0];
-        assert_eq!(flow["offered_packets"].as_u64().or(Some(20)), Some(20), "{flow}");
+        let document = ran.json();
+        let flows = document["flows"].as_array().unwrap();
+        let offered: u64 = flows.iter().map(|f| f["packets"]["offered"].as_u64().unwrap()).sum();
+        assert_eq!(offered, 20, "{name}: {document}");
     }
+}
+
+#[test]
+fn what_holds_for_one_direction_leaves_the_other_alone() {
+    let Some(outside) = Outside::new() else { return };
+    let home = Home::new();
+    home.write("late.trace", "40\n");
+    let trace = home.path("late.trace");
+    let trace = trace.to_str().unwrap();
+    let shell =
+        |options: &[&str]| Shell::start(outside.shell(&[options, &["--"], &Shell::WAITS].concat()));
+    // A packet may leave every 40 ms, and each round trip waits for its own.
+    for way in ["--up-trace", "--down-trace"] {
+        let shell = shell(&[way, trace]);
+        let begun = Instant::now();
+        (0..10).for_each(|_| _ = round_trip(&outside.net, &shell.net, shell.base));
+        let took = begun.elapsed();
+        assert!(took >= Duration::from_millis(320), "{way}: {took:?}");
+    }
+    // A reply of 1028 bytes takes 103 ms at 80 kbit/s, and its question none of that.
+    let ask = |shell: &Shell, question: usize, answer: usize| {
+        let bind = |net: &Net, port| {
+            let socket = net.inside(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port))).unwrap();
+            let socket = socket.unwrap();
+            socket.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+            socket
+        };
+        let (server, client) = (bind(&outside.net, 7001), bind(&shell.net, 0));
+        let (begun, mut bytes) = (Instant::now(), [0; 1500]);
+        client.send_to(&bytes[..question], (shell.base, 7001)).unwrap();
+        let (_, who) = server.recv_from(&mut bytes).ok()?;
+        let there = begun.elapsed();
+        server.send_to(&bytes[..answer], who).unwrap();
+        client.recv(&mut bytes).ok()?;
+        Some((there, begun.elapsed() - there))
+    };
+    let slow = Duration::from_millis(100);
+    let (up, down) =
+        ask(&shell(&["--down-rate", "80kbit", "--down-limit", "9 kB"]), 1000, 1000).unwrap();
+    assert!(up < slow && down >= slow, "{up:?} {down:?}");
+    let (up, down) =
+        ask(&shell(&["--up-rate", "80kbit", "--up-limit", "9 kB"]), 1000, 1000).unwrap();
+    assert!(up >= slow && down < slow, "{up:?} {down:?}");
+    // All is lost, and on the other way nothing is.
+    assert_eq!(ask(&shell(&["--loss", "100%"]), 10, 10), None);
+    let lossy = shell(&["--down-loss", "100%"]);
+    assert_eq!(ask(&lossy, 10, 10), None);
+    let server = outside.net.inside(|| UdpSocket::bind((lossy.base, 7002))).unwrap().unwrap();
+    server.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let client = lossy.net.inside(|| UdpSocket::bind("0.0.0.0:0")).unwrap().unwrap();
+    client.send_to(b"up", (lossy.base, 7002)).unwrap();
+    assert_eq!(server.recv(&mut [0; 10]).unwrap(), 2, "the way up is as it was");
 }
 
 trait Quiet {

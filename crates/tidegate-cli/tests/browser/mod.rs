@@ -223,6 +223,12 @@ impl Page {
         self.call("Emulation.setEmulatedMedia", json!({ "features": scheme }));
     }
 
+    /// Shows it as on paper of A4's width.
+    pub fn print(&mut self) {
+        self.look(794, "light");
+        self.call("Emulation.setEmulatedMedia", json!({ "media": "print" }));
+    }
+
     /// Asserts that nothing went wrong in the page so far.
     pub fn is_well(&mut self) {
         self.eval("0");

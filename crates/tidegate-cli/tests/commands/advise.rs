@@ -1,6 +1,11 @@
 //! `tidegate advise`, as users meet it.
-use crate::common::{Home, hold_against};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use crate::common::{Home, Ran, hold_against};
 use serde_json::Value;
+use tidegate_gateway::machine::namespaces::skip;
 
 const ADVISE: [&str; 13] = [
     "advise",
@@ -106,6 +111,25 @@ fn what_is_wrong_is_said() {
     ];
     for (args, words) in cases {
         home.refuses(2, &[&["advise"], args].concat(), words);
+    }
+}
+
+#[test]
+fn a_capture_that_may_not_be_read_is_refused() {
+    let home = Home::new();
+    std::fs::set_permissions(home.path("capture.pcapng"), Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(home.path(""), Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new("setpriv");
+    // Of a user that is no root setpriv cannot make another, and need not.
+    if nix::unistd::geteuid().is_root() {
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    }
+    command.arg("--").arg(env!("CARGO_BIN_EXE_tidegate"));
+    command.args(["advise", "capture.pcapng", "--rate", "1mbit"]);
+    let ran = command.current_dir(home.path("")).stdin(Stdio::null()).output().unwrap();
+    match Ran::from(ran) {
+        Ran { code: 126 | 127, err, .. } => skip(&format!("nobody may run the program: {err}")),
+        ran => ran.refused(2, &["capture.pcapng", "Permission denied"]),
     }
 }
 
