@@ -70,6 +70,9 @@ prove() {
   must_fail licenses "$rules" rejected
   sed 's/^\[bans\]/&\ndeny = ["libm"]/' deny.toml >"$rules"
   must_fail bans "$rules" banned
+  # Any registry but ours of this list; without an entry all of Cargo.lock is from elsewhere.
+  sed 's|^\[sources\]|&\nallow-registry = []|' deny.toml >"$rules"
+  must_fail sources "$rules" source-not-allowed
 
   local invented=$work/invented/$(basename "$database")
   rm -rf "$work/invented"

@@ -291,7 +291,8 @@ def main():
         "# Settings that no preset was tuned on",
         "",
         "Written by `make unseen`. Every queue has its preset `auto`, frozen before this page was made.",
-        "Later the page's reckoning was corrected in four rows; no preset changed.",
+        "Presets that changed after these settings had been seen: `purge` (`weigh`, `spare`); new since: `tide`.",
+        "Of those two the figures prove nothing that was not known when they were chosen.",
         "[tuned.md](tuned.md) has the settings that some presets were tuned on.",
         "",
         *tables(
