@@ -37,13 +37,13 @@ fn cells(suite: &Suite, begins: &str) -> Vec<Scenario> {
     found
 }
 
-/// Lines that the suite has not, slower and faster, by what their cells' names would begin with;
-/// and somebody who sends a packet every twelve seconds, which hardly makes him a sender.
+/// Lines that the suite has not, slower and faster, by what their cells' names would begin with. Who
+/// sends a packet every twelve seconds hardly makes a connection less alone.
 const MORE: [(&str, &str, &str); 3] = [
     ("far, ", "alone", "network.rate=2 Mbit/s,network.limit=25 kB"),
     ("far, ", "alone", "network.rate=50 Mbit/s,network.limit=625 kB"),
     (
-        "beside ",
+        "alone, ",
         "beside",
         "network.rate=50 Mbit/s,network.limit=625 kB,group.thin.rate=1 kbit/s,\
          group.thin.packet=1500 B,run.duration=90 s",

@@ -4,7 +4,7 @@ use crate::jobs;
 use crate::jobs::scenario;
 use tidegate_report::{Document, Group};
 
-/// `count` endless flows of `source` on a line of `rate` Mbit/s, from near and far.
+/// `count` endless flows of `source` on a line of `rate` Mbit/s, all equally far.
 fn crowd(source: &str, count: usize, rate: u32, options: &str, duration: &str) -> String {
     format!(
         r#"
@@ -28,7 +28,7 @@ name = "codel"
 name = "tcp"
 count = {count}
 source = "{source}"
-access_delay = ["1 ms", "2 ms", "5 ms", "10 ms", "20 ms"]
+access_delay = "5 ms"
 {options}
 "#,
         limit = rate * 10,
