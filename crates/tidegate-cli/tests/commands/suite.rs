@@ -57,7 +57,7 @@ fn the_table_and_the_files() {
             && cell["sure"] == test["sure"]
     });
     assert_eq!(test["figures"], worst.unwrap()["figures"]);
-    assert!(test["figures"]["worst"]["ci95"].is_number(), "{test}");
+    assert!(test["figures"]["share"]["ci95"].is_number(), "{test}");
     let scores = home.read("out/scores.csv");
     assert!(scores.starts_with("test,cell,queue,seeds,sure,passed,worst,worst_ci95,"), "{scores}");
     assert_eq!(scores.lines().count(), 1 + 2 * 2);
