@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """sfb400 with 2 Mbit/s of jittered UDP and little or no `overhead`, in ns-2 and here: TCP's loss and Jain's index.
 
-usage: overhead.py [--seeds N] [--ours N] [--jobs N] [--tidegate FILE] [QUEUE …]     prints ties.md's table
+usage: overhead.py [--seeds N] [--ours N] [--cases N] [--jobs N] [--tidegate FILE] [QUEUE …]
+
+`--cases 4 --seeds 12` prints ties.md's table.
 
 Without `overhead` a packet sent by a timer and one sent by an acknowledgement meet at the bottleneck at exactly one
 time. The other rows part them by next to nothing: a line that is a ten-millionth faster or slower, access links whose
@@ -95,10 +97,16 @@ def ours(tidegate, queue, settings, seeds):
     return {name: (tcp[key]["mean"], tcp[key]["ci95"]) for name, key in FIGURES.items()}
 
 
+def figure(mean, ci):
+    """A cell. Next to 1, Jain's index has no interval."""
+    return f"{mean:.4f}" if ci is None else f"{mean:.4f} ± {ci:.4f}"
+
+
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ask.add_argument("--seeds", type=int, default=4, help="ns-2's replications, at least 2")
     ask.add_argument("--ours", type=int, default=8, help="our replications, at least 2")
+    ask.add_argument("--cases", type=int, default=len(CASES), help="only so many first rows")
     ask.add_argument("--jobs", type=int, default=2, help="runs at a time")
     ask.add_argument("--tidegate", type=Path, default=TIDEGATE, help="our program")
     ask.add_argument(
@@ -120,7 +128,7 @@ def main():
                 sets,
             )
             for queue in given.queues or OURS
-            for label, words, sets in CASES
+            for label, words, sets in CASES[: given.cases]
         ]
         for queue, label, runs, sets in rows:
             runs = [run.result() for run in runs]
@@ -128,7 +136,7 @@ def main():
             cells = [queue, label]
             for name in FIGURES:
                 a, b = mean_ci([run[name] for run in runs]), us[name]
-                cells += [f"{mean:.4f} ± {ci:.4f}" for mean, ci in (a, b)] + [f"{b[0] / a[0]:.3f}"]
+                cells += [figure(*a), figure(*b), f"{b[0] / a[0]:.3f}"]
             print("|", " | ".join(cells), "|", flush=True)
 
 
