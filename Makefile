@@ -216,7 +216,7 @@ papers: build ## Every published experiment at its full length, and what came ou
 	$(TIDEGATE) paper run all --out out/papers
 	cp out/papers/results.csv out/papers/figures.csv out/papers/readings.csv out/papers/made.json papers/
 
-pairs: build ## papers/pairs.md, every pair of readings of each experiment that differs; some minutes on two cores
+pairs: build ## papers/pairs.md, pairs of readings for every row that differs; an hour and more on two cores
 	python3 validation/pairs.py
 
 .PHONY: pairs

@@ -219,8 +219,8 @@ fn what_holds_for_one_direction_leaves_the_other_alone() {
         let took = begun.elapsed();
         assert!(took >= Duration::from_millis(320), "{way}: {took:?}");
     }
-    // Of two packets of 1028 bytes the second waits 103 ms for the first at 80 kbit/s. Two questions,
-    // then two answers: how long each direction took.
+    // Of two packets of 1028 bytes the second waits 103 ms for the first at 80 kbit/s. How long two
+    // questions took, and then two answers.
     let ask = |shell: &Shell, len: usize| {
         let bind = |net: &Net, port| {
             let socket = net.inside(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port))).unwrap();

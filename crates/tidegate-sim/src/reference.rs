@@ -1,7 +1,8 @@
 //! The reference simulator: slow, plain, packet by packet. [`engine`](crate::engine) is tested
 //! against it. Every link has a queue, unlimited where none is given. Every arrival and every end
 //! of a transmission is an event in one heap. It shares the ends of flows, the meters, and what a
-//! link does besides ([`Wire`], [`Channel`]), which have oracles of their own (`tests/all/media.rs`).
+//! link does besides ([`Wire`], [`Channel`]). Those have oracles of their own
+//! (`tests/all/media.rs`).
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::iter::repeat_n;

@@ -36,7 +36,7 @@ fn rows(text: &str) -> Vec<BTreeMap<String, String>> {
     lines.map(row).collect()
 }
 
-/// The worst user and the starved stand beside each mean; here as means over the cells of `summary`.
+/// The worst user and the starved stand beside each mean: means over the cells of `summary`.
 fn said_of_users(said: &str, summary: &[BTreeMap<String, String>]) {
     for (queue, group) in [("drop_tail", "tcp"), ("BLUE", "tcp"), ("BLUE", "flood")] {
         let of = |row: &&BTreeMap<_, String>| row["queue"] == queue && row["group"] == group;

@@ -37,8 +37,8 @@ fn cells(suite: &Suite, begins: &str) -> Vec<Scenario> {
     found
 }
 
-/// Lines that the suite has not, slower and faster, by what their cells' names would begin with. Who
-/// sends a packet every twelve seconds hardly makes a connection less alone.
+/// Lines that the suite has not, slower and faster, by what their cells' names would begin with.
+/// Who sends a packet every twelve seconds hardly makes a connection less alone.
 const MORE: [(&str, &str, &str); 3] = [
     ("far, ", "alone", "network.rate=2 Mbit/s,network.limit=25 kB"),
     ("far, ", "alone", "network.rate=50 Mbit/s,network.limit=625 kB"),
