@@ -64,6 +64,7 @@ fn goodputs(target: &Target, sources: u64, ecn: Ecn, run: u64) -> Vec<f64> {
     let (left, right) = (network.node("left"), network.node("right"));
     network.queue("line", (left, right), target.link.rate, Span::from_millis(10), queue);
     network.link("back", right, left, target.link.rate, Span::from_millis(10));
+    network.ask(target.config.asks());
     let groups = [network.group("users"), network.group("flood")];
     for number in 0..USERS {
         let ends = hasher.hash(&user(number));

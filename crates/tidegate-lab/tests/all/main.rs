@@ -7,6 +7,7 @@ pub(crate) mod shipped;
 pub(crate) mod wire;
 
 mod advise;
+mod attacks_page;
 mod coverage;
 mod derived;
 mod docs;
