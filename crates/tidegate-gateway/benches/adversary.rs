@@ -28,11 +28,14 @@ const FINDABLE: f64 = 100_000.0;
 const PAGE: &str = "\
 # The adversary
 
-Written by `make validate-adversary`, with every queue that hashes flows to places, in its preset `auto` and some others.
+Written by `make validate-adversary`, with every queue that hashes flows to places, in its preset
+`auto` and some others.
 [The book](../docs/operate/security.md#floods-aimed-at-a-user) says what the adversary may do, and what follows from it.
 
-- DualPI2 hashes flows too, but its buckets bound no shares. HHF's counters only find flows above half of the line; all others share one place.
-- Flows of `cake`, `afq`, `tide` and `sfb/auto` are not aimed here, since this bench cannot ask those queues which flows share a place. They are flooded at random and by watching.
+- DualPI2 hashes flows too, but its buckets bound no shares. HHF's counters only find flows above
+  half of the line; all others share one place.
+- Flows of `cake`, `afq`, `tide` and `sfb/auto` are not aimed here, since this bench cannot ask
+  those queues which flows share a place. They are flooded at random and by watching.
 - All other queues know flows by their whole keys, or do not know them.
 - What floods leave users behind every queue is in [another table](attacks.md).
 ";
@@ -46,8 +49,10 @@ Where places stand in sets of eight: its set. In SFB and SFRED: its bins on all 
 All of it happens before the gate gives flows their first new keys.
 
 - *Near*: the user's own addresses and ports, except for a few bits.
-- *Guessed*: at most a thousand of a million flows, which share the user's place under a guessed secret.
-- *Key*: the key of the flows' hash has leaked, the queue's dice have not. Fifty flows under each of two hundred secrets.
+- *Guessed*: at most a thousand of a million flows, which share the user's place under a guessed
+  secret.
+- *Key*: the key of the flows' hash has leaked, the queue's dice have not. Fifty flows under each
+  of two hundred secrets.
 - *Secret*: both have leaked.
 - A dash: among a million flows hardly one shares the place.
 
@@ -59,13 +64,17 @@ const FLOODS: &str = "
 
 Eight users with a window like Reno's and 40 ms share 10 Mbit/s, 11 to 21 seconds without a flood.
 Then sixteen flows flood the line with twice its rate for twenty seconds.
-Each cell: per cent of the line that users get, with the 95 % interval over twelve secrets. A fair share is 33 %.
+Each cell: per cent of the line that users get, with the 95 % interval over twelve secrets. A fair
+share is 33 %.
 
-These users are simpler than the simulator's CUBIC: compare cells of a row, and take shares from [attacks.md](attacks.md).
+These users are simpler than the simulator's CUBIC: compare cells of a row, and take shares from
+[attacks.md](attacks.md).
 
-- *Watched*: in the five seconds before, the adversary sends a packet of each of 1250 flows. He floods with those that were lost or waited longest.
+- *Watched*: in the five seconds before, the adversary sends a packet of each of 1250 flows. He
+  floods with those that were lost or waited longest.
 - *Secret*: two flows against each user, chosen under the secret that holds when the gate starts.
-- *By the gate*: it gives flows new keys before the queue, its default. The next row is the same queue with `rehash` off.
+- *By the gate*: it gives flows new keys before the queue, its default. The next row is the same
+  queue with `rehash` off.
 - *`ways=1`*: each flow has one place, where `auto` has sets of eight.
 - A dash: the bench cannot tell which flows share a place.
 
