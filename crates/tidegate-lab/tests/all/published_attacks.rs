@@ -26,14 +26,11 @@ fn folder(name: &'static str) -> Paper {
 /// `TIDEGATE_BLESS=1` writes the table anew.
 #[test]
 fn the_committed_effects_come_out_again() {
-    let mut rows = vec![];
-    for name in ["effects", "many-seeds"] {
-        let papers = [folder(name)];
-        let asked = everything(&papers);
-        let results = paper::run(&asked, None, &()).unwrap();
-        rows.extend(paper::rows(&papers[0], &asked.experiments, &results));
-    }
-    let rows = paper::csv(&rows);
+    let papers = ["effects", "many-seeds"].map(folder);
+    let asked = everything(&papers);
+    let results = paper::run(&asked, None, &()).unwrap();
+    let rows = |paper| paper::rows(paper, &asked.experiments, &results);
+    let rows = paper::csv(&papers.iter().flat_map(rows).collect::<Vec<_>>());
     let file = attacks().join("results.csv");
     if std::env::var_os("TIDEGATE_BLESS").is_some() {
         fs::write(&file, &rows).unwrap();
