@@ -117,7 +117,7 @@ fn what_is_wrong_is_said() {
 #[test]
 fn a_capture_that_may_not_be_read_is_refused() {
     let home = Home::new();
-    std::fs::set_permissions(home.path("capture.pcapng"), Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(home.path("capture.pcapng"), Permissions::from_mode(0o000)).unwrap();
     std::fs::set_permissions(home.path(""), Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new("setpriv");
     // Of a user that is no root setpriv cannot make another, and need not.
