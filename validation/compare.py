@@ -44,7 +44,7 @@ def ours(tidegate, setup, seeds):
     groups = {group["name"]: group for group in document["groups"]}
 
     def figure(key, value, scale):
-        """A part near one has no interval in a result: it is no wider than what is missing to one."""
+        """A part near one has no interval in a result: what is missing to one stands in."""
         mean, ci = value["mean"], value["ci95"]
         if ci is None and key == "jain":
             ci = 1 - mean

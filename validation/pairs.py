@@ -441,8 +441,6 @@ def main():
     args.add_argument("experiment", nargs="*")
     args = args.parse_args()
     plan = planned()
-    if not args.experiment and not args.plan:
-        write({}, plan)
     for (paper, experiment, queue), (places, chosen) in plan.items():
         asked = not args.experiment or {experiment, f"{experiment}:{queue}"} & {*args.experiment}
         if not asked or not chosen:

@@ -54,7 +54,6 @@ All of it happens before the gate gives flows their first new keys.
 - *Key*: the key of the flows' hash has leaked, the queue's dice have not. Fifty flows under each
   of two hundred secrets.
 - *Secret*: both have leaked.
-- A dash: among a million flows hardly one shares the place.
 
 | queue | by chance | random | near | guessed | key | secret |
 |---|---|---|---|---|---|---|";
@@ -87,7 +86,11 @@ fn main() {
         let per_million = |aim, (secrets, each)| {
             let found = hits(target, aim, secrets, each, 1);
             let (n, p) = (found.of as f64, found.hits as f64 / found.of as f64);
-            format!("{:.0} ± {:.0}", 1e6 * p, 1.96e6 * (p * (1.0 - p) / n).sqrt())
+            // None in n: below 3/n.
+            match found.hits {
+                0 => format!("below {:.0}", 3e6 / n),
+                _ => format!("{:.0} ± {:.0}", 1e6 * p, 1.96e6 * (p * (1.0 - p) / n).sqrt()),
+            }
         };
         let findable =
             |aim, of| if target.places < FINDABLE { per_million(aim, of) } else { "–".into() };
