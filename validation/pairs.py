@@ -20,7 +20,6 @@ import os
 import pathlib
 import re
 import subprocess
-import tempfile
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -90,8 +89,6 @@ NUMBERS = [
     ("sfred", "alpha", ["1.1"], [], "not printed"),
 ]
 
-# Rows that are asked at once.
-AT_ONCE = 12
 # Seeds of the first pass: 3, and one where runs are long and no order differs, only numbers.
 SEEDS = dict.fromkeys(["A6", "B5", "B9", "B10", "B11", "C1", "C2", "C4", "C6"], 1)
 # Experiments that the first pass runs short (`--quick`).
@@ -104,7 +101,7 @@ def read(path):
 
 
 def differing():
-    """By paper and experiment: the places in printed.csv of the rows that differ, by label."""
+    """By paper and experiment: the lines in printed.csv of the rows that differ, by label."""
     found, results = {}, read(ROOT / "papers/results.csv")
     for paper in sorted({row["paper"] for row in results}):
         ours = [row for row in results if row["paper"] == paper]
@@ -112,10 +109,10 @@ def differing():
         same = ("experiment", "setting", "queue")
         ordered = [[[row[name] for name in same] for row in rows] for rows in (ours, printed)]
         assert ordered[0] == ordered[1], f"{paper}: results.csv has other rows than printed.csv"
-        for place, row in enumerate(ours):
+        for line, row in enumerate(ours, 2):
             if row["verdict"] == "differs":
                 of = found.setdefault((paper, row["experiment"]), {})
-                of.setdefault(row["queue"], []).append(place)
+                of.setdefault(row["queue"], []).append(line)
     return found
 
 
@@ -173,68 +170,29 @@ def choices(experiment, queue, specs):
     return found
 
 
-class Experiment:
-    """An experiment of a paper and where its cells are stored."""
+def grid(experiment, chosen, how, out):
+    """The lines of `paper pairs`."""
+    out = pathlib.Path(out) / experiment
+    command = [TIDEGATE, "paper", "pairs", experiment, "--from", str(ROOT / "papers")]
+    command += ["--out", str(out), *how]
+    command += [part for choice in chosen for part in ("--choice", choice)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    rows = read(out / f"pairs-{experiment}.csv")
+    for row in rows:
+        row["met"], row["of"] = row["met"].split(" of ") if row["met"] else ("", "")
+    return rows
 
-    def __init__(self, paper, name, out):
-        self.paper, self.name, self.out = paper, name, pathlib.Path(out) / name
-        self.printed = read(ROOT / "papers" / paper / "printed.csv")
 
-    def copied(self, folder, asked):
-        """The paper's files. Of the experiment only rows `asked` are judged, the k-th 2^k times."""
-        folder.mkdir()
-        for file in (ROOT / "papers" / self.paper).iterdir():
-            if file.suffix in (".toml", ".csv"):
-                (folder / file.name).write_bytes(file.read_bytes())
-        if asked is None:
-            return
-        # Explanations name tables of readings, and those must show a claim.
-        text = (folder / "explained.toml").read_text().partition("[[readings]]")[0]
-        text = re.sub(r"^evidence = \[.*?\]", "evidence = []", text, flags=re.MULTILINE | re.DOTALL)
-        (folder / "explained.toml").write_text(text)
-        with (folder / "printed.csv").open("w", newline="") as file:
-            table = csv.DictWriter(file, self.printed[0], lineterminator="\n")
-            table.writeheader()
-            for place, row in enumerate(self.printed):
-                times = 2 ** asked.index(place) if place in asked else 1
-                left = row["experiment"] == self.name and place not in asked
-                table.writerows([{**row, "unchecked": "not asked"} if left else row] * times)
-
-    def grid(self, chosen, how, asked=None):
-        """The lines of `paper pairs`. With `asked` only these rows of printed.csv are judged."""
-        command = [TIDEGATE, "paper", "pairs", self.name, "--out", str(self.out), *how]
-        command += [part for choice in chosen for part in ("--choice", choice)]
-        with tempfile.TemporaryDirectory() as copy:
-            self.copied(pathlib.Path(copy) / self.paper, asked)
-            command += ["--from", copy]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise SystemExit(done.stderr)
-        rows = read(self.out / f"pairs-{self.name}.csv")
-        for row in rows:
-            row["met"], row["of"] = row["met"].split(" of ") if row["met"] else ("", "")
-        return rows
-
-    def met(self, chosen, how, places):
-        """The cells that meet each row. Row k is asked 2^k times, so that the count tells which."""
-        found = {place: set() for place in places}
-        for start in range(0, len(places), AT_ONCE):
-            part = places[start : start + AT_ONCE]
-            for row in self.grid(chosen, how, part):
-                for bit, place in enumerate(part):
-                    if int(row["met"] or 0) >> bit & 1:
-                        found[place].add((row["choice"], row["and"]))
-        return found
-
-    def judged(self, chosen, how, places):
-        """The lines, each with the rows of `places` that it meets and that are not met as run."""
-        rows = self.grid(chosen, how)
-        met = self.met(chosen, how, places)
-        met = {place: cells for place, cells in met.items() if ("as run", "") not in cells}
-        for row in rows:
-            here = [place + 2 for place in met if (row["choice"], row["and"]) in met[place]]
-            row["meets"] = " ".join(str(line) for line in sorted(here))
-        return rows
+def judged(experiment, chosen, how, out, differ):
+    """The lines, each with the rows of `differ` that it meets and that are not met as run."""
+    rows = grid(experiment, chosen, how, out)
+    met = [{int(line) for line in row["lines"].split()} for row in rows]
+    plain = met[[row["choice"] for row in rows].index("as run")]
+    for row, lines in zip(rows, met, strict=True):
+        row["meets"] = " ".join(map(str, sorted(lines & {*differ} - plain)))
+    return rows
 
 
 def how_first(experiment):
@@ -255,13 +213,13 @@ def best(rows):
     return ran[worth.index(max(worth))]
 
 
-def tried(runs, chosen, places, first):
+def tried(experiment, chosen, differ, given):
     """The lines of a grid over `chosen`, and those of its best cell once more."""
-    rows = runs.judged(chosen, how_first(runs.name), places)
+    rows = judged(experiment, chosen, how_first(experiment), given.out, differ)
     top, again = best(rows), []
-    if gain(top) and not first:
+    if gain(top) and not given.first:
         pair = [choice for choice in (top["choice"], top["and"]) if choice]
-        again = runs.judged(pair, [], places)
+        again = judged(experiment, pair, [], given.out, differ)
     return [{**row, "pass": name} for name, of in (("first", rows), ("again", again)) for row in of]
 
 
@@ -425,11 +383,11 @@ def planned():
     for (paper, experiment), labels in sorted(differing().items()):
         specs = compared(paper, experiment)
         queues = {}
-        for label, places in labels.items():
-            queues.setdefault(specs[label][0] if label else "", []).extend(places)
-        for queue, places in sorted(queues.items()):
+        for label, lines in labels.items():
+            queues.setdefault(specs[label][0] if label else "", []).extend(lines)
+        for queue, lines in sorted(queues.items()):
             mine = [spec for spec in specs.values() if spec[0] == queue]
-            plan[paper, experiment, queue] = places, choices(experiment, queue, mine)
+            plan[paper, experiment, queue] = lines, choices(experiment, queue, mine)
     return plan
 
 
@@ -441,14 +399,13 @@ def main():
     args.add_argument("experiment", nargs="*")
     args = args.parse_args()
     plan = planned()
-    for (paper, experiment, queue), (places, chosen) in plan.items():
+    for (paper, experiment, queue), (lines, chosen) in plan.items():
         asked = not args.experiment or {experiment, f"{experiment}:{queue}"} & {*args.experiment}
         if not asked or not chosen:
             continue
         print(paper, experiment, queue, *(chosen if args.plan else []), flush=True)
         if not args.plan:
-            runs = Experiment(paper, experiment, args.out)
-            found = tried(runs, chosen, places, args.first)
+            found = tried(experiment, chosen, lines, args)
             write({**so_far(), (paper, experiment, queue): found}, plan)
 
 

@@ -170,9 +170,9 @@ pub struct Grid {
 pub struct Cell {
     /// What was chosen: nothing, one or two.
     pub choices: Vec<Choice>,
-    /// Claims that hold, fitted ones included, and those that there are figures for.
-    pub met: usize,
-    /// See `met`.
+    /// The claims that hold, fitted ones included: their lines in `printed.csv`.
+    pub met: Vec<usize>,
+    /// How many claims there are figures for.
     pub of: usize,
     /// By what factor ours is off the printed numbers, in the root mean square of logarithms;
     /// `None` where no number is printed.
@@ -201,7 +201,7 @@ impl Cell {
         [
             first,
             chosen(1),
-            format!("{} of {}", self.met, self.of),
+            format!("{} of {}", self.met.len(), self.of),
             self.gained.to_string(),
             self.lost.to_string(),
             factor,
@@ -210,9 +210,12 @@ impl Cell {
     }
 }
 
-/// Cells as a table of comma-separated values.
+/// Cells as a table of comma-separated values. Behind their fields it has the lines in
+/// `printed.csv` of the claims that each meets.
 pub fn csv(cells: &[Cell]) -> String {
-    table::written(&COLUMNS, cells.iter().map(|cell| cell.fields().to_vec()))
+    let lines = |cell: &Cell| cell.met.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
+    let row = |cell: &Cell| [&cell.fields()[..], &[lines(cell)]].concat();
+    table::written(&[&COLUMNS[..], &["lines"]].concat(), cells.iter().map(row))
 }
 
 impl Grid {
@@ -281,7 +284,7 @@ impl Grid {
             };
             Cell {
                 choices: choices.clone(),
-                met: now.iter().filter(|holds| **holds).count(),
+                met: rows.iter().filter(|row| holds(row)).map(|row| row.claim.line).collect(),
                 of: rows.iter().filter(told).count(),
                 factor: factor(&rows),
                 gained: changed(false),
@@ -291,10 +294,10 @@ impl Grid {
         };
         let mut cells: Vec<Cell> = self.cells.iter().map(cell).collect();
         let off = |cell: &Cell| cell.factor.unwrap_or(f64::INFINITY);
-        cells.sort_by(|a, b| b.met.cmp(&a.met).then(off(a).total_cmp(&off(b))));
+        cells.sort_by(|a, b| b.met.len().cmp(&a.met.len()).then(off(a).total_cmp(&off(b))));
         cells.extend(self.refused.iter().map(|(choices, why)| Cell {
             choices: choices.clone(),
-            met: 0,
+            met: vec![],
             of: 0,
             factor: None,
             gained: 0,

@@ -264,13 +264,17 @@ fn pairs_of_readings_make_a_grid() {
         &["X1".into()],
         &paper::run(&asked(std::slice::from_ref(&paper), Length::Full), None, &()).unwrap(),
     );
-    let met =
-        rows.iter().filter(|row| matches!(row.verdict, Verdict::Holds | Verdict::Fitted)).count();
-    assert_eq!((of("").met, of("").gained, of("").lost), (met, 0, 0));
+    let met = rows.iter().filter(|row| matches!(row.verdict, Verdict::Holds | Verdict::Fitted));
+    let met: Vec<usize> = met.map(|row| row.claim.line).collect();
+    assert_eq!((&of("").met, of("").gained, of("").lost), (&met, 0, 0));
+    let lines = met.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
+    let written = pairs::csv(&cells);
+    let plain = written.lines().find(|line| line.starts_with("as run,")).unwrap();
+    assert_eq!(plain.rsplit(',').next(), Some(&lines[..]), "{written}");
     let more = of("group.udp.rate=20000 kbit/s");
     // All settings send 2000 then: `at least 900` holds, 400 within a half does not.
     assert_eq!((more.gained, more.lost), (1, 2), "{more:?}");
-    assert!(cells.windows(2).all(|two| two[0].met >= two[1].met), "the best first");
+    assert!(cells.windows(2).all(|two| two[0].met.len() >= two[1].met.len()), "the best first");
     let listed = pairs::listed(&paper, "X1", Some("red"));
     assert!(
         listed.contains(&"red:gentle=off".parse().unwrap())

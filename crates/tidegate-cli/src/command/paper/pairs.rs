@@ -106,7 +106,8 @@ fn paired(cells: &[Cell]) -> String {
 
 fn cell(cell: &Cell) -> Value {
     json!({
-        "choices": cell.choices.iter().map(Choice::to_string).collect::<Vec<_>>(), "met": cell.met, "of": cell.of,
+        "choices": cell.choices.iter().map(Choice::to_string).collect::<Vec<_>>(), "met": cell.met.len(), "of": cell.of,
         "gained": cell.gained, "lost": cell.lost, "factor": cell.factor, "refused": cell.refused,
+        "lines": cell.met,
     })
 }
