@@ -37,17 +37,35 @@ pub struct Answer {
     pub queue: String,
     /// The group.
     pub group: String,
-    /// The mean over cells.
-    pub share: f64,
-    /// The mean over cells of what its worst user got, and of how many of its users were starved;
-    /// `None` where no cell tells.
-    pub worst: Option<[f64; 2]>,
+    /// What it got.
+    pub share: Mean,
+    /// What its worst user got.
+    pub worst: Mean,
+    /// How many of its users were starved.
+    pub starved: Mean,
     /// The least share of all cells.
     pub least: f64,
     /// The cell that has it.
     pub cell: usize,
-    /// How many cells it is in, and how many of them tell of users.
-    cells: [usize; 2],
+}
+
+/// A mean over those cells that tell of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Mean {
+    sum: f64,
+    cells: usize,
+}
+
+impl Mean {
+    fn add(&mut self, value: Option<f64>) {
+        self.sum += value.unwrap_or_default();
+        self.cells += usize::from(value.is_some());
+    }
+
+    /// The mean; `None` where no cell tells.
+    pub fn value(&self) -> Option<f64> {
+        (self.cells > 0).then(|| self.sum / self.cells as f64)
+    }
 }
 
 impl Answer {
@@ -65,34 +83,18 @@ impl Answer {
     /// As a row for people.
     pub fn words(&self, study: &Study) -> [String; 7] {
         let percent = |share: f64| format!("{:.1}", share * 100.0);
-        let worst = self.worst.map_or([human::NONE; 2].map(String::from), |[share, starved]| {
-            [percent(share), human::few(starved)]
-        });
-        let [worst, starved] = worst;
-        let cell = study.named(&study.cell(self.cell));
-        let (share, least) = (percent(self.share), percent(self.least));
-        [self.queue.clone(), self.group.clone(), share, worst, starved, least, cell]
+        let told =
+            |mean: Mean, how: &dyn Fn(f64) -> String| mean.value().map_or(human::NONE.into(), how);
+        [
+            self.queue.clone(),
+            self.group.clone(),
+            told(self.share, &percent),
+            told(self.worst, &percent),
+            told(self.starved, &human::few),
+            percent(self.least),
+            study.named(&study.cell(self.cell)),
+        ]
     }
-
-    /// Takes in another cell, in which the group got this.
-    fn add(&mut self, cell: usize, share: f64, worst: Option<[f64; 2]>) {
-        self.share = onto(self.share, &mut self.cells[0], share);
-        if share < self.least {
-            (self.least, self.cell) = (share, cell);
-        }
-        if let Some([share, starved]) = worst {
-            let [mean, of_starved] = self.worst.unwrap_or_default();
-            let mut cells = self.cells[1];
-            let of_starved = onto(of_starved, &mut cells, starved);
-            self.worst = Some([onto(mean, &mut self.cells[1], share), of_starved]);
-        }
-    }
-}
-
-/// The mean of what `mean` is of, `count` values, and of one more.
-fn onto(mean: f64, count: &mut usize, value: f64) -> f64 {
-    *count += 1;
-    mean + (value - mean) / *count as f64
 }
 
 /// Writes the tables of what `store` has of `prepared` into `dir`, each whole or not at all.
@@ -301,22 +303,27 @@ impl Tables {
             let (Some(group), Some(share)) = (groups.text(row), shares.number(row)) else {
                 continue;
             };
-            let [worst, starved] = users.map(|column| column.and_then(|c| c.number(row)));
-            let worst = worst.zip(starved).map(<[f64; 2]>::from);
             let known = |a: &Answer| *a.queue == *lead.queue && a.group == group;
             let at = self.answers.iter().position(known).unwrap_or_else(|| {
                 self.answers.push(Answer {
                     queue: lead.queue.to_string(),
                     group,
-                    share: 0.0,
-                    worst: None,
+                    share: Mean::default(),
+                    worst: Mean::default(),
+                    starved: Mean::default(),
                     least: f64::INFINITY,
                     cell: lead.cell,
-                    cells: [0; 2],
                 });
                 self.answers.len() - 1
             });
-            self.answers[at].add(lead.cell, share, worst);
+            let answer = &mut self.answers[at];
+            let [worst, starved] = users.map(|column| column?.number(row));
+            answer.share.add(Some(share));
+            answer.worst.add(worst);
+            answer.starved.add(starved);
+            if share < answer.least {
+                (answer.least, answer.cell) = (share, lead.cell);
+            }
         }
     }
 }
