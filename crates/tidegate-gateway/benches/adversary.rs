@@ -21,10 +21,6 @@ const FLOODED: u64 = 12;
 /// Student's t at 0.975 with 11 degrees of freedom.
 const T: f64 = 2.201;
 
-/// Where a flow shares its place with fewer than one in so many others, a million tries find next
-/// to none.
-const FINDABLE: f64 = 100_000.0;
-
 const PAGE: &str = "\
 # The adversary
 
@@ -92,11 +88,9 @@ fn main() {
                 _ => format!("{:.0} ± {:.0}", 1e6 * p, 1.96e6 * (p * (1.0 - p) / n).sqrt()),
             }
         };
-        let findable =
-            |aim, of| if target.places < FINDABLE { per_million(aim, of) } else { "–".into() };
-        let [random, near] = [Aim::Random, Aim::Near].map(|aim| per_million(aim, AIMED));
-        let (guessed, key) = (findable(Aim::Guess, AIMED), findable(Aim::HashKey, LEAKED));
-        let all = hits(target, Aim::Secret, 10, 10, 1);
+        let [random, near, guessed] =
+            [Aim::Random, Aim::Near, Aim::Guess].map(|aim| per_million(aim, AIMED));
+        let (key, all) = (per_million(Aim::HashKey, LEAKED), hits(target, Aim::Secret, 10, 10, 1));
         let by_chance = 1e6 / target.places;
         let all = 1e6 * all.hits as f64 / all.of as f64;
         println!("| {name} | {by_chance:.0} | {random} | {near} | {guessed} | {key} | {all:.0} |");
