@@ -16,7 +16,7 @@ from pathlib import Path
 from studies import HERE
 
 sys.path.insert(0, str(HERE / "linux"))
-from cells import CELLS  # noqa: E402
+from cells import CELLS, shares  # noqa: E402
 
 PAGE = HERE.parent / "docs" / "study" / "choosing.md"
 TODAY = HERE.parent / "docs" / "study" / "today.md"
@@ -152,20 +152,10 @@ def table(protection):
 def fared(cell):
     """By queue of Linux, in a cell of the closed loop: what users get of a fair share, the worst of them, and how many starve."""
     with (HERE / "linux" / "results" / "7.3.4.csv").open(newline="") as rows:
-        found = [row for row in csv.DictReader(rows) if row["cell"] == cell.name]
-    fair = cell.rate / (cell.connections + cell.floods)
-    runs = {}
-    for row in found:
-        got = runs.setdefault(row["queue"], {}).setdefault(row["run"], [])
-        if not row["flow"].startswith("flood"):
-            got.append(float(row["throughput_bps"]) / fair)
-    of = {}
-    for queue, shares in runs.items():
-        # Who got nothing at all has no line.
-        shares = [got + [0.0] * (cell.connections - len(got)) for got in shares.values()]
-        starving = lambda got: sum(share < STARVED for share in got)
-        of[queue] = [statistics.mean(map(figure, shares)) for figure in (statistics.mean, min, starving)]
-    return of
+        found = shares(csv.DictReader(rows), cell)
+    starving = lambda got: sum(share < STARVED for share in got)
+    figures = (statistics.mean, min, starving)
+    return {queue: [statistics.mean(map(of, runs)) for of in figures] for queue, runs in found.items()}
 
 
 def linux(cell):

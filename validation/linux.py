@@ -15,7 +15,7 @@ from statistics import fmean, stdev
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "linux"))
-from cells import CELLS, QUEUES  # noqa: E402
+from cells import CELLS, QUEUES, shares  # noqa: E402
 
 TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
 WITHIN = {"open": 0.03, "closed": 0.10}
@@ -31,18 +31,6 @@ def kernel(rows, cell, queue):
             of = runs.setdefault(group, {})
             of[row["run"]] = of.get(row["run"], 0.0) + float(row["throughput_bps"])
     return {group: list(of.values()) for group, of in runs.items()}
-
-
-def worst(rows, cell, queue):
-    """What the worst connection got of a fair share, mean over runs. Who got nothing at all has no line."""
-    runs = {}
-    for row in rows:
-        if (row["cell"], row["queue"]) == (cell.name, queue):
-            got = runs.setdefault(row["run"], [])
-            if not row["flow"].startswith("flood"):
-                got.append(float(row["throughput_bps"]))
-    least = [min(got) if len(got) == cell.connections else 0.0 for got in runs.values()]
-    return fmean(least) * (cell.connections + cell.floods) / cell.rate
 
 
 def ours(tidegate, cell, queue):
@@ -126,6 +114,7 @@ def table(rows, cell, tidegate):
     other = "user" if cell.loop == "open" else "tcp"
     within = f"within {100 * WITHIN[cell.loop]:.0f} %"
     closed = cell.loop == "closed"
+    users = shares(rows, cell) if closed else {}
     head = ["queue", "kernel: flood", "ours", f"kernel: {other}", "ours"]
     head += ["kernel: worst of them", "ours"] * closed + ["runs", within]
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
@@ -142,7 +131,8 @@ def table(rows, cell, tidegate):
             said(other),
         ]
         if closed:
-            cells += [f"{100 * share:.0f} %" for share in (worst(rows, cell, name), least)]
+            worst = fmean(map(min, users[name]))
+            cells += [f"{100 * share:.0f} %" for share in (worst, least)]
         cells += [len(theirs["flood"]), judged]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return lines
@@ -168,9 +158,10 @@ def main():
         f"Written by `make validate-linux`, from `linux/results/{kept[-1].name}` ({package}, User-Mode Linux in simulated time).",
         "Mbit/s, frames counted whole. Kernel: mean ± standard deviation over its runs.",
         "Ours: mean ± half width of the 95 % interval over ten seeds.",
-        "The worst connection's figure is what it got of a fair share. Groups that get less than a fiftieth of the line on both",
-        "sides are not compared: behind pfifo, red, codel, pie and dualpi2 only the flood of the closed loop is.",
-        "[kernel-queues.md](kernel-queues.md) says what was made the same and what differs; `linux/cells.toml` has the set-ups.",
+        "The worst connection's figure is what it got of a fair share. A group that gets less than a fiftieth of the line on both",
+        "sides is not compared. So of pfifo, red, codel, pie and dualpi2 in the closed loop only the flood is.",
+        "",
+        "[kernel-queues.md](kernel-queues.md) says what was made the same and what differs. `linux/cells.toml` has the set-ups.",
     ]
     lines = []
     for cell in CELLS.values():

@@ -50,3 +50,17 @@ class Cell:
 
 
 CELLS = {name: Cell(name, **of) for name, of in ALL["cell"].items()}
+
+
+def shares(rows, cell):
+    """By queue, of each run of a cell of the closed loop: what each connection got of a fair share."""
+    fair = cell.rate / (cell.connections + cell.floods)
+    found = {}
+    for row in rows:
+        if row["cell"] == cell.name:
+            got = found.setdefault(row["queue"], {}).setdefault(row["run"], [])
+            if not row["flow"].startswith("flood"):
+                got.append(float(row["throughput_bps"]) / fair)
+    # Who got nothing at all has no line.
+    silent = lambda got: [0.0] * (cell.connections - len(got))
+    return {queue: [got + silent(got) for got in runs.values()] for queue, runs in found.items()}
