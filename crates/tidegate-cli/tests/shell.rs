@@ -14,8 +14,7 @@ use common::{Home, Ran};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tidegate_gateway::machine::namespaces::skip;
-use tidegate_gateway::machine::net::Net;
-use within::{Outside, Shell, TIDEGATE, round_trip};
+use within::{Outside, Shell, TIDEGATE, round_trip, socket};
 
 /// Any user that is not root.
 const NOBODY: [&str; 5] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"];
@@ -222,13 +221,8 @@ fn what_holds_for_one_direction_leaves_the_other_alone() {
     // Of two packets of 1028 bytes the second waits 103 ms for the first at 80 kbit/s. How long two
     // questions took, and then two answers.
     let ask = |shell: &Shell, len: usize| {
-        let bind = |net: &Net, port| {
-            let socket = net.inside(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port))).unwrap();
-            let socket = socket.unwrap();
-            socket.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
-            socket
-        };
-        let (server, client) = (bind(&outside.net, 7001), bind(&shell.net, 0));
+        let [server, client] = [(&outside.net, 7001), (&shell.net, 0)]
+            .map(|(net, port)| socket(net, port, Duration::from_secs(2)));
         let (begun, mut bytes) = (Instant::now(), [0; 1500]);
         let twice = |socket: &UdpSocket, to| {
             (0..2).for_each(|_| _ = socket.send_to(&vec![0; len], to).unwrap());
@@ -251,9 +245,8 @@ fn what_holds_for_one_direction_leaves_the_other_alone() {
     assert_eq!(ask(&shell(&["--loss", "100%"]), 10), None);
     let lossy = shell(&["--down-loss", "100%"]);
     assert_eq!(ask(&lossy, 10), None);
-    let server = outside.net.inside(|| UdpSocket::bind((lossy.base, 7002))).unwrap().unwrap();
-    server.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    let client = lossy.net.inside(|| UdpSocket::bind("0.0.0.0:0")).unwrap().unwrap();
+    let [server, client] = [(&outside.net, 7002), (&lossy.net, 0)]
+        .map(|(net, port)| socket(net, port, Duration::from_secs(10)));
     client.send_to(b"up", (lossy.base, 7002)).unwrap();
     assert_eq!(server.recv(&mut [0; 10]).unwrap(), 2, "the way up is as it was");
 }

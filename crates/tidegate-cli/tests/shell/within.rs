@@ -161,15 +161,18 @@ pub fn net_of(process: u32) -> Net {
     Net::open(Path::new(&format!("/proc/{process}/ns/net"))).unwrap()
 }
 
+/// A socket in `net`, at any port if that is 0, that waits so long for a datagram.
+pub fn socket(net: &Net, port: u16, patience: Duration) -> UdpSocket {
+    let bind = || UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port));
+    let socket = net.inside(bind).unwrap().unwrap();
+    socket.set_read_timeout(Some(patience)).unwrap();
+    socket
+}
+
 /// How long a datagram takes from `inner` to `base`, which is in `outer`, and back.
 pub fn round_trip(outer: &Net, inner: &Net, base: Ipv4Addr) -> Duration {
-    let bind = |net: &Net, port| {
-        net.inside(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port))).unwrap().unwrap()
-    };
-    let (server, client) = (bind(outer, PORT), bind(inner, 0));
-    for socket in [&server, &client] {
-        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    }
+    let [server, client] =
+        [(outer, PORT), (inner, 0)].map(|(net, port)| socket(net, port, Duration::from_secs(10)));
     let begun = Instant::now();
     client.send_to(b"there", (base, PORT)).unwrap();
     let mut bytes = [0; 100];
