@@ -335,7 +335,8 @@ fn unfinished_checksums_are_told_of_when_they_come() {
     let (code, out, err) = gate.stop();
     assert_eq!(code, 0, "{err}");
     assert_eq!(
-        err.matches("west: frames come with checksums that their sender left to hardware").count(),
+        err.matches("Z west: west: frames come with checksums that their sender left to hardware")
+            .count(),
         1,
         "{err}"
     );

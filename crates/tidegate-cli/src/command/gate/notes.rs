@@ -1,6 +1,6 @@
 //! Notes to standard error, written by a thread of its own: nobody waits for whoever reads them.
 //!
-//! Of a gate with several links each note begins with the time, and with the link that it is about.
+//! Each note begins with the time, and with the link that it is about.
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -35,7 +35,6 @@ impl Links {
 #[derive(Debug)]
 pub struct Notes {
     to: SyncSender<String>,
-    links: Links,
     written: Receiver<()>,
 }
 
@@ -44,11 +43,11 @@ impl Notes {
     ///
     /// # Errors
     /// The system refuses a thread.
-    pub fn new(links: Links) -> Result<Notes, Failure> {
-        Notes::by(links, output::note)
+    pub fn new() -> Result<Notes, Failure> {
+        Notes::by(output::note)
     }
 
-    fn by(links: Links, write: impl Fn(&str) + Send + 'static) -> Result<Notes, Failure> {
+    fn by(write: impl Fn(&str) + Send + 'static) -> Result<Notes, Failure> {
         let (to, notes) = sync_channel::<String>(WAITING);
         let (done, written) = sync_channel(1);
         let work = move || {
@@ -56,12 +55,12 @@ impl Notes {
             let _ = done.send(());
         };
         thread::Builder::new().name("notes".into()).spawn(work).map_err(Failure::runtime)?;
-        Ok(Notes { to, links, written })
+        Ok(Notes { to, written })
     }
 
     /// Whence notes are taken, by whoever has some.
     pub fn pen(&self) -> Pen {
-        Pen { to: self.to.clone(), links: self.links, whose: String::new() }
+        Pen { to: self.to.clone(), whose: String::new() }
     }
 
     /// Has `last` written too, and waits a second at most until all is. Nobody else is to have a
@@ -69,7 +68,7 @@ impl Notes {
     pub fn end(self, last: impl IntoIterator<Item = String>) {
         let begun = Instant::now();
         for note in last {
-            let mut note = dated(self.links, "", &note);
+            let mut note = dated("", &note);
             while let Err(TrySendError::Full(back)) = self.to.try_send(note)
                 && begun.elapsed() < PATIENCE
             {
@@ -86,37 +85,30 @@ impl Notes {
 #[derive(Clone, Debug)]
 pub struct Pen {
     to: SyncSender<String>,
-    links: Links,
     /// What notes begin with after the time.
     whose: String,
 }
 
 impl Pen {
-    /// One whose notes are about the link `name`, and say so if there are several.
+    /// One whose notes are about the link `name`, and say so.
     pub fn of(&self, name: &str) -> Pen {
-        Pen { whose: whose(self.links, name), ..self.clone() }
+        Pen { whose: whose(name), ..self.clone() }
     }
 
     /// Has `text` written. It is lost if too much waits: never does the caller wait.
     pub fn note(&self, text: impl Into<String>) {
-        let _ = self.to.try_send(dated(self.links, &self.whose, &text.into()));
+        let _ = self.to.try_send(dated(&self.whose, &text.into()));
     }
 }
 
 /// What messages about the link `name` begin with.
-pub fn whose(links: Links, name: &str) -> String {
-    match links {
-        Links::One => String::new(),
-        Links::Several => format!("{name}: "),
-    }
+pub fn whose(name: &str) -> String {
+    format!("{name}: ")
 }
 
-/// A note with the time before it, to the second, if there are several links.
-fn dated(links: Links, whose: &str, text: &str) -> String {
-    match links {
-        Links::One => format!("{whose}{text}"),
-        Links::Several => format!("{} {whose}{text}", stamp(UtcDateTime::now())),
-    }
+/// A note with the time before it, to the second.
+fn dated(whose: &str, text: &str) -> String {
+    format!("{} {whose}{text}", stamp(UtcDateTime::now()))
 }
 
 /// A time as RFC 3339 has it.
@@ -136,17 +128,19 @@ mod tests {
     #[test]
     fn what_found_room_and_the_last_words_are_written_before_the_end() {
         static SAID: Mutex<Vec<String>> = Mutex::new(vec![]);
-        let notes = Notes::by(Links::One, |note| SAID.lock().unwrap().push(note.into())).unwrap();
+        let notes = Notes::by(|note| SAID.lock().unwrap().push(note.into())).unwrap();
         (0..WAITING).for_each(|n| notes.pen().note(n.to_string()));
         notes.end((WAITING..3 * WAITING).map(|n| n.to_string()));
+        let said = SAID.lock().unwrap();
+        let words: Vec<&str> = said.iter().map(|note| note.split_once(' ').unwrap().1).collect();
         let expected: Vec<String> = (0..3 * WAITING).map(|n| n.to_string()).collect();
-        assert_eq!(*SAID.lock().unwrap(), expected);
+        assert_eq!(words, expected);
     }
 
     #[test]
     fn nobody_waits_for_a_reader_who_does_not_read() {
         let (never, reads) = channel::<()>();
-        let notes = Notes::by(Links::One, move |_| {
+        let notes = Notes::by(move |_| {
             let _ = reads.recv();
         })
         .unwrap();
@@ -157,10 +151,9 @@ mod tests {
     }
 
     #[test]
-    fn notes_of_several_links_begin_with_the_time_and_the_link() {
+    fn notes_begin_with_the_time_and_the_link() {
         static SAID: Mutex<Vec<String>> = Mutex::new(vec![]);
-        let notes =
-            Notes::by(Links::Several, |note| SAID.lock().unwrap().push(note.into())).unwrap();
+        let notes = Notes::by(|note| SAID.lock().unwrap().push(note.into())).unwrap();
         notes.pen().of("west").note("well again");
         notes.pen().note("the gate is ending");
         notes.end(["error: it is over".into()]);
@@ -174,6 +167,5 @@ mod tests {
                 && note.starts_with("20")
                 && note[19..].starts_with("Z "))
         );
-        assert_eq!(whose(Links::One, "west"), "");
     }
 }

@@ -24,7 +24,7 @@ use tidegate_gateway::watch::sample::{Sampler, samples};
 
 use super::joint::Joint;
 use super::link::LinkConfig;
-use super::notes::{self, Links, Notes, Pen};
+use super::notes::{self, Notes, Pen};
 use super::ready::{Ended, Ready};
 use super::served::Http;
 use super::service::{Manager, Pulse};
@@ -77,9 +77,8 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     let (to, messages) = channel();
     let (teller, requested) = (Teller::new(to), Requested::default());
     listen(together.file, teller.clone(), requested.clone())?;
-    let how_many = Links::of(links.len());
     // Threads that need nothing of what a start needs are begun by one that has given it up.
-    let (notes, manager) = apart(|| Ok((Notes::new(how_many)?, Manager::new()?)))?;
+    let (notes, manager) = apart(|| Ok((Notes::new()?, Manager::new()?)))?;
     let socket = together.socket.map(view::socket).transpose()?;
     let http = together.http.listen(&notes.pen())?;
     let secrets = links.iter().map(|_| secret()).collect::<Result<Vec<_>, _>>()?;
@@ -99,7 +98,6 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     }
     let ended = thread::scope(|scope| {
         let shared = Shared {
-            how_many,
             together,
             teller: teller.clone(),
             requested: requested.clone(),
@@ -129,7 +127,6 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
 
 /// What all gates share.
 struct Shared<'a> {
-    how_many: Links,
     together: Together<'a>,
     teller: Teller,
     requested: Requested,
@@ -152,7 +149,7 @@ fn begin<'s>(
         let felt = pulse.felt();
         let ordered = Ordered {
             number,
-            whose: notes::whose(shared.how_many, &link.config.name),
+            whose: notes::whose(&link.config.name),
             link: link.config.clone(),
             together: shared.together,
             teller: shared.teller.clone(),
