@@ -1,5 +1,5 @@
 //! Results as tables: the same numbers as in `result.json` and `series.json`.
-//! `docs/study/data.md` lists the columns.
+//! `docs/study/data.md` names them.
 use std::sync::Arc;
 
 use tidegate_report::tidy::{Column, Tidy, Values};
