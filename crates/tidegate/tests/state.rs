@@ -46,7 +46,19 @@ fn what_is_stated_is_kept() {
 }
 
 /// Choices that need tables of their own: queue, parameter and value.
-const MODES: [(&str, &str, &str); 5] = [
+const MODES: [(&str, &str, &str); 17] = [
+    ("drr", "isolation", "dual-srchost"),
+    ("drr", "isolation", "triple-isolate"),
+    ("fq_codel", "isolation", "dual-srchost"),
+    ("fq_codel", "isolation", "triple-isolate"),
+    ("fq_pie", "isolation", "dual-srchost"),
+    ("fq_pie", "isolation", "triple-isolate"),
+    ("sfq", "isolation", "dual-srchost"),
+    ("sfq", "isolation", "triple-isolate"),
+    ("sfq_red", "isolation", "dual-srchost"),
+    ("sfq_red", "isolation", "triple-isolate"),
+    ("wfq", "isolation", "dual-srchost"),
+    ("wfq", "isolation", "triple-isolate"),
     ("tide", "weights", "1:2"),
     ("tide", "isolation", "dual-srchost"),
     ("tide", "isolation", "triple-isolate"),

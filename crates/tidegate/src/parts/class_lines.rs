@@ -16,6 +16,7 @@
 use crate::config::ByClass;
 use crate::packet::Packet;
 use crate::parts::fair_clock::{FairClock, Order};
+use crate::parts::host_shares::HostShares;
 use crate::parts::lines::Lines;
 use crate::qdisc::{Backlog, Link};
 
@@ -28,6 +29,7 @@ const MOST_ROOM: u64 = 4096;
 pub struct ClassLines {
     lines: Lines,
     clock: FairClock,
+    hosts: HostShares,
     backlog: Backlog,
 }
 
@@ -39,8 +41,15 @@ impl ClassLines {
         ClassLines {
             lines: Lines::with_room(classes, room),
             clock: FairClock::new((0..classes).map(|class| weights.of(class)), order),
+            hosts: HostShares::none(),
             backlog: Backlog::default(),
         }
+    }
+
+    /// The same with classes whose `hosts` divide shares: a byte costs as many as its host has
+    /// classes with packets.
+    pub fn with_hosts(self, hosts: HostShares) -> ClassLines {
+        ClassLines { hosts, ..self }
     }
 
     /// What `classes` classes and as many packets as `link` can hold take besides the packets, in
@@ -76,7 +85,9 @@ impl ClassLines {
     #[inline]
     pub fn push(&mut self, class: usize, pkt: Packet) {
         if self.lines.backlog(class).packets == 0 {
-            self.clock.backlogged(class, pkt.len);
+            self.hosts.begin(class, &pkt);
+            self.hosts.count(class);
+            self.clock.backlogged(class, self.hosts.load(class) * u64::from(pkt.len));
         }
         self.backlog.add(pkt.len);
         self.lines.push(class, pkt);
@@ -99,7 +110,12 @@ impl ClassLines {
         let class = self.clock.next()?;
         let pkt = self.lines.pop(class)?;
         self.backlog.remove(pkt.len);
-        self.clock.sent(class, pkt.len, self.lines.head(class).map(|next| next.len));
+        let load = self.hosts.load(class);
+        let behind = self.lines.head(class).map(|next| load * u64::from(next.len));
+        self.clock.sent(class, pkt.len, behind);
+        if behind.is_none() {
+            self.hosts.end(class);
+        }
         Some(pkt)
     }
 }

@@ -125,13 +125,13 @@ impl FairClock {
         self.started.len() + self.early.len()
     }
 
-    /// A packet of `len` bytes came to `class`, which had none.
+    /// A packet that costs `bytes`, its length or more, came to `class`, which had none.
     ///
     /// # Panics
     /// When there is no such class.
     #[inline]
-    pub fn backlogged(&mut self, class: usize, len: u32) {
-        self.queue(class, self.classes[class].finish.max(self.now), len);
+    pub fn backlogged(&mut self, class: usize, bytes: u64) {
+        self.queue(class, self.classes[class].finish.max(self.now), bytes);
     }
 
     /// The class whose head packet goes next; `None` when none has any. Tell with
@@ -158,21 +158,21 @@ impl FairClock {
         Some(class as usize)
     }
 
-    /// `class` has sent a packet of `len` bytes; behind it the next one has `behind` bytes, if
+    /// `class` has sent a packet of `len` bytes; behind it the next one costs `behind` bytes, if
     /// there is one.
     #[inline]
-    pub fn sent(&mut self, class: usize, len: u32, behind: Option<u32>) {
+    pub fn sent(&mut self, class: usize, len: u32, behind: Option<u64>) {
         self.sent = len;
-        if let Some(len) = behind {
-            self.queue(class, self.classes[class].finish, len);
+        if let Some(bytes) = behind {
+            self.queue(class, self.classes[class].finish, bytes);
         }
     }
 
-    /// `class` has a head packet of `len` bytes with the start tag `start`.
+    /// `class` has a head packet that costs `bytes`, with the start tag `start`.
     #[inline]
-    fn queue(&mut self, class: usize, start: Tag, len: u32) {
+    fn queue(&mut self, class: usize, start: Tag, bytes: u64) {
         let its = &mut self.classes[class];
-        its.finish = start + len as Tag * its.per_byte;
+        its.finish = start + bytes as Tag * its.per_byte;
         self.latest = self.latest.max(its.finish);
         if self.order == Order::Scfq || rounded(start) <= rounded(self.now) {
             self.started.push(Reverse((rounded(its.finish), class as u32)));
@@ -211,12 +211,12 @@ mod tests {
         let mut clock = FairClock::new(weights.iter().copied(), order);
         let mut left = packets.to_vec();
         for class in 0..left.len() {
-            clock.backlogged(class, len);
+            clock.backlogged(class, len.into());
         }
         let mut turns = vec![];
         while let Some(class) = clock.next() {
             left[class] -= 1;
-            clock.sent(class, len, (left[class] > 0).then_some(len));
+            clock.sent(class, len, (left[class] > 0).then_some(len.into()));
             turns.push(class);
         }
         turns
@@ -252,11 +252,11 @@ mod tests {
         for order in [Order::Wf2qPlus, Order::Scfq] {
             let mut clock = FairClock::new(weights.into_iter(), order);
             let lens = [1500, 40, 999, 777, 64];
-            (0..5).for_each(|class| clock.backlogged(class, lens[class]));
+            (0..5).for_each(|class| clock.backlogged(class, lens[class].into()));
             let (mut sent, mut total) = ([0.0; 5], 0.0);
             for n in 0..1_000_000 {
                 let class = clock.next().unwrap();
-                clock.sent(class, lens[class], Some(lens[class]));
+                clock.sent(class, lens[class], Some(lens[class].into()));
                 sent[class] += lens[class] as f64;
                 total += lens[class] as f64;
                 for i in 0..5 {

@@ -6,7 +6,7 @@
 //! refer to it; hosts that must share a place share its load.
 //!
 //! ```
-//! use tidegate::{Hosts, Rng, parts::host_load::{Divide, HostLoads}};
+//! use tidegate::{Hosts, Rng, parts::{host_load::HostLoads, isolation::Divide}};
 //! let mut loads = HostLoads::new(Divide::BySource, 1024, &mut Rng::from_seed(1));
 //! let (one, other) = (loads.refer(Hosts::new(7, 1)), loads.refer(Hosts::new(8, 1)));
 //! (0..3).for_each(|_| loads.add_bulk(one));
@@ -15,93 +15,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::choices;
-use crate::packet::{Hosts, Packet};
+use crate::packet::Hosts;
+use crate::parts::isolation::Divide;
 use crate::parts::spread::Ways;
 use crate::rng::Rng;
-
-choices! {
-    /// Which packets are one flow, and which hosts divide a share.
-    pub enum Isolation {
-        /// All are one flow.
-        FlowBlind = "flowblind",
-        /// Those of one source are.
-        SrcHost = "srchost",
-        /// Those to one destination are.
-        DstHost = "dsthost",
-        /// Those between two hosts are.
-        Hosts = "hosts",
-        /// As the driver tells flows apart.
-        Flows = "flows",
-        /// The same, and flows of one source divide its share.
-        DualSrcHost = "dual-srchost",
-        /// The same, and flows to one destination divide its share.
-        DualDstHost = "dual-dsthost",
-        /// The same on the side where a flow's host is busier.
-        Triple = "triple-isolate",
-    }
-}
-
-impl Isolation {
-    /// Whose bulk flows divide a share.
-    pub const fn divide(self) -> Divide {
-        match self {
-            Isolation::DualSrcHost => Divide::BySource,
-            Isolation::DualDstHost => Divide::ByDestination,
-            Isolation::Triple => Divide::ByBusier,
-            _ => Divide::Never,
-        }
-    }
-
-    /// Whether it goes by hosts.
-    pub const fn asks_for_hosts(self) -> bool {
-        !matches!(self, Isolation::FlowBlind | Isolation::Flows)
-    }
-
-    /// What is hashed to a queue.
-    #[inline]
-    pub fn key(self, pkt: &Packet) -> u64 {
-        let Hosts { source, destination } = pkt.hosts();
-        let (source, destination) = (u64::from(source), u64::from(destination));
-        match self {
-            Isolation::FlowBlind => 0,
-            Isolation::SrcHost => source,
-            Isolation::DstHost => destination,
-            Isolation::Hosts => source << 32 | destination,
-            _ => pkt.flow,
-        }
-    }
-}
-
-/// Whose bulk flows divide a share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Divide {
-    /// Nobody's: every flow has a share of its own.
-    Never,
-    /// Those of the same source.
-    BySource,
-    /// Those of the same destination.
-    ByDestination,
-    /// Those of the source or of the destination, whichever has more.
-    ByBusier,
-}
-
-impl Divide {
-    /// Whether flows are counted by their sources, and by their destinations.
-    pub const fn sides(self) -> [bool; 2] {
-        match self {
-            Divide::Never => [false, false],
-            Divide::BySource => [true, false],
-            Divide::ByDestination => [false, true],
-            Divide::ByBusier => [true, true],
-        }
-    }
-
-    /// How many of them.
-    pub fn count(self) -> u64 {
-        self.sides().into_iter().map(u64::from).sum()
-    }
-}
 
 /// The number of places in a set.
 const WAYS: u32 = 8;

@@ -15,6 +15,8 @@ pub mod flow_table;
 pub mod heaviest;
 pub mod hit_cache;
 pub mod host_load;
+pub mod host_shares;
+pub mod isolation;
 pub mod jackknife;
 pub mod lines;
 pub mod longest;

@@ -7,8 +7,9 @@
 //! use tidegate::{Packet, parts::{lines::Lines, new_and_old::NewAndOld}};
 //! let (mut lines, mut turns) = (Lines::new(3), NewAndOld::new(3, ()));
 //! for queue in [0, 0, 0, 2] {
-//!     lines.push(queue, Packet::new(queue as u64, 1000));
-//!     turns.activate(queue, 1500);
+//!     let pkt = Packet::new(queue as u64, 1000);
+//!     lines.push(queue, pkt);
+//!     turns.activate(queue, 1500, &pkt);
 //! }
 //! let mut next = || turns.next(|_| 1500, |queue, _| lines.pop(queue)).map(|pkt| pkt.flow);
 //! assert_eq!([next(), next(), next(), next()], [Some(0), Some(0), Some(2), Some(0)]);
@@ -18,6 +19,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::packet::Packet;
+use crate::parts::host_shares::HostShares;
 use crate::parts::ring::Ring;
 
 /// The turns of queues, and a state `T` for each.
@@ -29,12 +31,13 @@ pub struct NewAndOld<T> {
     new: Ring<u32>,
     /// The other active queues.
     old: Ring<u32>,
+    hosts: HostShares,
 }
 
 #[derive(Clone, Debug)]
 struct Queue<T> {
     state: T,
-    /// What it may still send in its turn, in bytes; a last packet may overdraw it.
+    /// What it may still send in its turn, in 2^-16 bytes; a last packet may overdraw it.
     credit: i64,
     /// Whether it stands in one of the lists. It may stand there empty.
     active: bool,
@@ -47,7 +50,14 @@ impl<T: Clone> NewAndOld<T> {
             queues: vec![Queue { state, credit: 0, active: false }; count],
             new: Ring::with_capacity(count),
             old: Ring::with_capacity(count),
+            hosts: HostShares::none(),
         }
+    }
+
+    /// The same with queues whose `hosts` divide shares. A queue counts from the first packet that
+    /// it sends as an old one until it is found empty there.
+    pub fn with_hosts(self, hosts: HostShares) -> NewAndOld<T> {
+        NewAndOld { hosts, ..self }
     }
 }
 
@@ -80,24 +90,33 @@ impl<T> NewAndOld<T> {
         &mut self.queues[queue].state
     }
 
-    /// Puts an inactive queue on the list of new ones, with `quantum` bytes to send (§4.1).
+    /// Puts an inactive queue, which `pkt` has joined, on the list of new ones, with `quantum`
+    /// bytes to send (§4.1).
     #[inline]
-    pub fn activate(&mut self, queue: usize, quantum: i64) {
-        let it = &mut self.queues[queue];
-        if !it.active {
-            (it.active, it.credit) = (true, quantum);
+    pub fn activate(&mut self, queue: usize, quantum: i64, pkt: &Packet) {
+        if self.begin(queue, quantum, pkt) {
             self.new.push(queue as u32);
         }
     }
 
     /// The same on the list of old ones: without their first turn.
     #[inline]
-    pub fn activate_as_old(&mut self, queue: usize, quantum: i64) {
-        let it = &mut self.queues[queue];
-        if !it.active {
-            (it.active, it.credit) = (true, quantum);
+    pub fn activate_as_old(&mut self, queue: usize, quantum: i64, pkt: &Packet) {
+        if self.begin(queue, quantum, pkt) {
             self.old.push(queue as u32);
         }
+    }
+
+    /// Whether `queue` was inactive; it is not any more.
+    #[inline]
+    fn begin(&mut self, queue: usize, quantum: i64, pkt: &Packet) -> bool {
+        let it = &mut self.queues[queue];
+        let begins = !it.active;
+        if begins {
+            self.hosts.begin(queue, pkt);
+            (it.active, it.credit) = (true, self.hosts.part(queue, quantum as u64) as i64);
+        }
+        begins
     }
 
     /// The packet to send (§4.2): `send` takes it from the queue whose turn it is, or finds that
@@ -108,15 +127,20 @@ impl<T> NewAndOld<T> {
         quantum: impl Fn(usize) -> i64,
         mut send: impl FnMut(usize, &mut T) -> Option<Packet>,
     ) -> Option<Packet> {
+        let mut in_vain = 0;
         loop {
             let first = self.new.head().copied();
             let queue = first.or_else(|| self.old.head().copied())?;
             let it = &mut self.queues[queue as usize];
             let used_up = it.credit <= 0;
             if used_up {
-                it.credit += quantum(queue as usize);
+                let quantum = quantum(queue as usize) as u64;
+                it.credit += self.hosts.part(queue as usize, quantum) as i64;
             } else if let Some(pkt) = send(queue as usize, &mut it.state) {
-                it.credit -= pkt.len as i64;
+                it.credit -= i64::from(pkt.len) << HostShares::FRACTION;
+                if first.is_none() {
+                    self.hosts.count(queue as usize);
+                }
                 return Some(pkt);
             }
             // A queue that leaves the new list, spent or empty, has to stand in the old one for a
@@ -127,10 +151,34 @@ impl<T> NewAndOld<T> {
             } else {
                 self.old.pop();
                 if used_up {
-                    self.old.push(queue)
+                    self.old.push(queue);
+                    in_vain += 1;
+                    if in_vain == self.old.len() {
+                        self.skip_rounds(&quantum);
+                        in_vain = 0;
+                    }
                 } else {
-                    self.queues[queue as usize].active = false
+                    self.queues[queue as usize].active = false;
+                    self.hosts.end(queue as usize);
                 }
+            }
+        }
+    }
+
+    /// A whole round of old queues was in vain: as many more at once as would be. So a departure
+    /// takes a few rounds at most, however long a packet is and however many share a quantum.
+    #[cold]
+    fn skip_rounds(&mut self, quantum: &impl Fn(usize) -> i64) {
+        let part =
+            |queue: u32| self.hosts.part(queue as usize, quantum(queue as usize) as u64) as i64;
+        let missing = |&queue: &u32| {
+            let credit = self.queues[queue as usize].credit;
+            if credit > 0 { 0 } else { -credit / part(queue) }
+        };
+        let rounds = self.old.iter().map(missing).min().unwrap_or(0);
+        if rounds > 0 {
+            for &queue in self.old.iter() {
+                self.queues[queue as usize].credit += rounds * part(queue);
             }
         }
     }

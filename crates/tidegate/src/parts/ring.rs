@@ -50,6 +50,11 @@ impl<T> Ring<T> {
         self.items.remove(position).expect("a position within the line")
     }
 
+    /// All, from the head on.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.items.iter()
+    }
+
     /// How many wait.
     #[inline]
     pub fn len(&self) -> usize {

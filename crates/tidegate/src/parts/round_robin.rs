@@ -15,6 +15,7 @@
 //! ```
 use crate::choices;
 use crate::packet::Packet;
+use crate::parts::host_shares::HostShares;
 use crate::parts::longest::{By, Longest};
 use crate::parts::turns::Turns;
 use crate::qdisc::{Backlog, DropReason, Link, Sink};
@@ -47,6 +48,7 @@ choices! {
 pub struct RoundRobin {
     held: Longest,
     turns: Turns,
+    hosts: HostShares,
     overflow: Overflow,
     ties: Ties,
     link: Link,
@@ -57,7 +59,13 @@ impl RoundRobin {
     /// is the longest.
     pub fn new(lines: usize, by: By, overflow: Overflow, link: Link) -> RoundRobin {
         let (held, turns) = (Longest::new(lines, by), Turns::new(lines));
-        RoundRobin { held, turns, overflow, ties: Ties::Number, link }
+        let hosts = HostShares::none();
+        RoundRobin { held, turns, hosts, overflow, ties: Ties::Number, link }
+    }
+
+    /// The same with lines whose `hosts` divide shares. A line counts while it has packets.
+    pub fn with_hosts(self, hosts: HostShares) -> RoundRobin {
+        RoundRobin { hosts, ..self }
     }
 
     /// The same with another way to choose from equally long ones.
@@ -83,6 +91,12 @@ impl RoundRobin {
         &self.turns
     }
 
+    /// Whose lines they are.
+    #[inline]
+    pub fn hosts(&self) -> &HostShares {
+        &self.hosts
+    }
+
     /// What waits in `line`.
     #[inline]
     pub fn of(&self, line: usize) -> Backlog {
@@ -94,6 +108,8 @@ impl RoundRobin {
     pub fn push(&mut self, line: usize, pkt: Packet) {
         if self.held.of(line).packets == 0 {
             self.turns.join(line);
+            self.hosts.begin(line, &pkt);
+            self.hosts.count(line);
         }
         self.held.push(line, pkt);
     }
@@ -125,7 +141,7 @@ impl RoundRobin {
         let tail = self.overflow == Overflow::LongestTail;
         if let Some((victim, why)) = self.held.evict(line, arrival, tail) {
             if self.held.of(line).packets == 0 {
-                self.turns.leave(line);
+                self.leave(line);
             }
             out.dropped(now, &victim, why);
         }
@@ -148,9 +164,16 @@ impl RoundRobin {
         let line = self.turns.first()?;
         let pkt = self.held.pop(line)?;
         if self.held.of(line).packets == 0 {
-            self.turns.leave(line);
+            self.leave(line);
         }
         Some(pkt)
+    }
+
+    /// `line` has no more packets.
+    #[inline]
+    fn leave(&mut self, line: usize) {
+        self.turns.leave(line);
+        self.hosts.end(line);
     }
 
     /// The line whose turn it is goes behind all others.
@@ -159,10 +182,14 @@ impl RoundRobin {
         self.turns.pass();
     }
 
-    /// A packet of the line whose turn it is, and then it is the next one's.
+    /// A packet of the line whose turn it is, and then it is the next one's. Where hosts divide
+    /// shares, a line is passed over until it has stood first as often as its host has lines.
     #[inline]
     #[allow(clippy::should_implement_trait, reason = "not an iterator: packets come in between")]
     pub fn next(&mut self) -> Option<Packet> {
+        if self.hosts.divides() {
+            self.hosts.pass_to(&mut self.turns);
+        }
         let line = self.turns.first()?;
         let pkt = self.send()?;
         if self.turns.first() == Some(line) {

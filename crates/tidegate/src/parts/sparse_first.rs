@@ -10,7 +10,8 @@ use alloc::vec::Vec;
 
 use crate::packet::Hosts;
 use crate::parts::cobalt_law::Cobalt;
-use crate::parts::host_load::{Divide, HostLoads, HostPlaces};
+use crate::parts::host_load::{HostLoads, HostPlaces};
+use crate::parts::isolation::Divide;
 use crate::parts::turns::Turns;
 use crate::rng::Rng;
 

@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 
 use crate::choices;
 use crate::packet::Packet;
+use crate::parts::isolation::Isolation;
 use crate::rng::{Rng, mix};
 
 /// A hash of flows onto 0 .. n.
@@ -172,6 +173,7 @@ choices! {
 #[derive(Clone, Debug)]
 pub struct Classes {
     map: Map,
+    isolation: Isolation,
     ways: Ways,
     last: usize,
 }
@@ -191,7 +193,13 @@ impl Classes {
     }
 
     fn with(map: Map, classes: u32, ways: Ways) -> Classes {
-        Classes { map, ways, last: classes.max(1) as usize - 1 }
+        let isolation = Isolation::Flows;
+        Classes { map, isolation, ways, last: classes.max(1) as usize - 1 }
+    }
+
+    /// The same with what `isolation` says in place of the flow.
+    pub fn with_isolation(self, isolation: Isolation) -> Classes {
+        Classes { isolation, ..self }
     }
 
     /// The class of `pkt`, of classes that are in no sets.
@@ -204,7 +212,7 @@ impl Classes {
     #[inline]
     pub fn among(&self, pkt: &Packet, busy: impl Fn(usize) -> bool) -> usize {
         match self.map {
-            Map::Flow => self.ways.of(pkt.flow, busy),
+            Map::Flow => self.ways.of(self.isolation.key(pkt), busy),
             Map::Class => self.given(pkt),
         }
     }
@@ -213,7 +221,7 @@ impl Classes {
     #[inline]
     pub fn take(&mut self, pkt: &Packet, busy: impl Fn(usize) -> bool) -> usize {
         match self.map {
-            Map::Flow => self.ways.take(pkt.flow, busy),
+            Map::Flow => self.ways.take(self.isolation.key(pkt), busy),
             Map::Class => self.given(pkt),
         }
     }

@@ -8,7 +8,7 @@ use crate::entry::{Entry, FOREVER, HashTable, Info, Linux, Preset, auto_buckets}
 use crate::packet::{Asks, Packet};
 use crate::parts::cobalt_law::CobaltLaw;
 use crate::parts::diffserv::Diffserv;
-use crate::parts::host_load::Isolation;
+use crate::parts::isolation::Isolation;
 use crate::parts::longest::{By, Longest};
 use crate::parts::sparse_first::SparseFirst;
 use crate::parts::spread::Ways;

@@ -6,7 +6,9 @@ use crate::config::{ByClass, ConfigError};
 use crate::entry::{
     DEFAULT_PRESET, Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets,
 };
-use crate::packet::Packet;
+use crate::packet::{Asks, Packet};
+use crate::parts::host_shares::HostShares;
+use crate::parts::isolation::{Isolation, needs_flows};
 use crate::parts::longest::By;
 use crate::parts::round_robin::{Overflow, RoundRobin, Ties};
 use crate::parts::spread::{Classes, Map, Ways};
@@ -25,6 +27,8 @@ crate::params! {
         /// A flow goes to any of so many places that its hash deals it, where nobody waits if there
         /// is one; with `map` flow.
         ways: u32 = 1, "", 1 ..= 16;
+        /// Which packets are one flow, and which hosts divide a share; with `map` flow.
+        isolation: Isolation = Isolation::Flows, "", 0 ..= 0;
         /// How many bytes a queue of weight 1 may send in a round.
         quantum: Bytes = Bytes::new(1500), "Q", 1 ..= 1_000_000_000;
         /// Each queue's quantum in quanta.
@@ -53,7 +57,7 @@ pub struct Drr {
 struct Balance {
     /// Q_i, in bytes.
     quantum: u64,
-    /// DC_i, in bytes: what it may still send.
+    /// DC_i, in 2^-16 bytes: what it may still send.
     deficit: u64,
 }
 
@@ -77,19 +81,31 @@ impl Drr {
     /// # Panics
     /// When there is no such class.
     pub fn deficit(&self, class: usize) -> u64 {
-        self.accounts[class].deficit
+        self.accounts[class].deficit >> HostShares::FRACTION
+    }
+
+    /// Q_i, or this class's part of it where hosts divide shares, in 2^-16 bytes.
+    #[inline]
+    fn part(&self, class: usize) -> u64 {
+        self.robin.hosts().part(class, self.accounts[class].quantum)
+    }
+
+    /// How long the head of `class` is, in 2^-16 bytes.
+    #[inline]
+    fn head(&self, class: usize) -> u64 {
+        self.robin.held().head(class).map_or(0, |pkt| u64::from(pkt.len) << HostShares::FRACTION)
     }
 
     /// Whether the first queue's counter covers its head. It gets its quantum when its visit
     /// begins.
     #[inline]
     fn may_send(&mut self, class: usize) -> bool {
-        let account = &mut self.accounts[class];
         if self.visited != Some(class as u32) {
             self.visited = Some(class as u32);
-            account.deficit += account.quantum;
+            self.accounts[class].deficit += self.part(class);
         }
-        let len = self.robin.held().head(class).map_or(0, |pkt| pkt.len as u64);
+        let len = self.head(class);
+        let account = &mut self.accounts[class];
         let covered = len <= account.deficit;
         if covered {
             account.deficit -= len;
@@ -102,15 +118,14 @@ impl Drr {
     #[cold]
     fn skip_rounds(&mut self) {
         let missing = |class: usize| {
-            let Balance { quantum, deficit } = self.accounts[class];
-            let len = self.robin.held().head(class).map_or(0, |pkt| pkt.len as u64);
-            len.saturating_sub(deficit).div_ceil(quantum)
+            let behind = self.head(class).saturating_sub(self.accounts[class].deficit);
+            behind.div_ceil(self.part(class))
         };
         // The round in which the first can send is made in the usual way.
         let rounds = self.robin.turns().iter().map(missing).min().unwrap_or(0).saturating_sub(1);
         for class in self.robin.turns().iter() {
-            let account = &mut self.accounts[class];
-            account.deficit += rounds * account.quantum;
+            let part = self.robin.hosts().part(class, self.accounts[class].quantum);
+            self.accounts[class].deficit += rounds * part;
         }
     }
 }
@@ -209,10 +224,14 @@ impl Entry for Drr {
             let exact = config.quantum.get() as f64 * config.weights.of(class);
             Balance { quantum: (exact + 0.5).max(1.0) as u64, deficit: 0 }
         };
+        needs_flows(config.isolation, config.map == Map::Flow)?;
+        let classes = Classes::new(config.map, config.classes, config.ways, &mut dice);
+        let hosts = HostShares::new(config.isolation.divide(), config.classes, &mut dice);
         Ok(Drr {
-            classes: Classes::new(config.map, config.classes, config.ways, &mut dice),
+            classes: classes.with_isolation(config.isolation),
             robin: RoundRobin::new(config.classes as usize, config.longest, config.overflow, link)
-                .with_ties(config.ties),
+                .with_ties(config.ties)
+                .with_hosts(hosts),
             accounts: (0..config.classes as usize).map(quantum).collect(),
             visited: None,
         })
@@ -225,6 +244,11 @@ impl Entry for Drr {
             + RoundRobin::bytes(classes, link)
             + accounts
             + Ways::bytes(config.classes, config.ways)
+            + HostShares::bytes(config.isolation.divide(), config.classes)
+    }
+
+    fn asks(config: &DrrConfig) -> Asks {
+        config.isolation.asks()
     }
 
     fn bucket_lifetime(config: &DrrConfig) -> Option<Span> {

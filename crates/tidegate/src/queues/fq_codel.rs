@@ -5,8 +5,10 @@ use crate::config::ConfigError;
 use crate::entry::{
     DEFAULT_PRESET, Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets,
 };
-use crate::packet::Packet;
+use crate::packet::{Asks, Packet};
 use crate::parts::codel_law::{CodelLaw, CodelQueue, Control, Root};
+use crate::parts::host_shares::HostShares;
+use crate::parts::isolation::Isolation;
 use crate::parts::longest::{By, Longest};
 use crate::parts::new_and_old::NewAndOld;
 use crate::parts::spread::Ways;
@@ -43,6 +45,8 @@ crate::params! {
         /// A flow goes to any of so many places that its hash deals it, where nobody waits if there
         /// is one.
         ways: u32 = 1, "", 1 ..= 16;
+        /// Which packets are one flow, and which hosts divide a share.
+        isolation: Isolation = Isolation::Flows, "", 0 ..= 0;
         /// How many bytes a queue may send before the next one's turn.
         quantum: Bytes = Bytes::new(1514), "", 256 ..= 1_000_000_000;
         /// A standing delay below this is acceptable, per queue.
@@ -78,6 +82,7 @@ pub struct FqCodel {
     half: Half,
     counts: Counts,
     places: Ways,
+    isolation: Isolation,
 }
 
 /// One queue as CoDel's law sees it.
@@ -106,10 +111,11 @@ impl<S: Sink + ?Sized> CodelQueue for HeadOfFlow<'_, S> {
 }
 
 impl FqCodel {
-    /// Which queue the packets of `flow` join.
+    /// Which queue the packets join of which this is the flow, or what `isolation` puts in its
+    /// place.
     #[inline]
-    pub fn queue_of(&self, flow: u64) -> usize {
-        self.places.of(flow, |queue| self.turns.is_active(queue))
+    pub fn queue_of(&self, key: u64) -> usize {
+        self.places.of(key, |queue| self.turns.is_active(queue))
     }
 
     /// What waits in `queue`, of those from 0 to `flows` - 1.
@@ -160,9 +166,9 @@ impl Qdisc for FqCodel {
             // It would not fit an empty queue; everything else would be dropped for it in vain.
             return out.dropped(now, &pkt, DropReason::Overlimit);
         }
-        let queue = self.places.take(pkt.flow, |queue| self.turns.is_active(queue));
+        let queue = self.places.take(self.isolation.key(&pkt), |queue| self.turns.is_active(queue));
         self.held.push(queue, pkt);
-        self.turns.activate(queue, self.quantum);
+        self.turns.activate(queue, self.quantum, &pkt);
         while self.held.is_over(&self.link) {
             self.drop_from_fattest(now, queue, out);
         }
@@ -257,9 +263,11 @@ impl Entry for FqCodel {
 
     fn build(config: &FqCodelConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
         let flows = config.flows as usize;
+        let places = Ways::new(config.flows, config.ways, &mut dice);
+        let hosts = HostShares::new(config.isolation.divide(), config.flows, &mut dice);
         Ok(FqCodel {
             held: Longest::new(flows, By::Bytes),
-            turns: NewAndOld::new(flows, Control::default()),
+            turns: NewAndOld::new(flows, Control::default()).with_hosts(hosts),
             law: CodelLaw {
                 target: config.target,
                 interval: config.interval,
@@ -272,14 +280,22 @@ impl Entry for FqCodel {
             drop_batch: config.drop_batch,
             half: config.half,
             counts: config.counts,
-            places: Ways::new(config.flows, config.ways, &mut dice),
+            places,
+            isolation: config.isolation,
         })
     }
 
     fn state_bytes(config: &FqCodelConfig, link: &Link) -> u64 {
         let flows = config.flows as u64;
         let lists = Longest::bytes(flows, link.most_packets()) + NewAndOld::<Control>::bytes(flows);
-        core::mem::size_of::<FqCodel>() as u64 + lists + Ways::bytes(config.flows, config.ways)
+        core::mem::size_of::<FqCodel>() as u64
+            + lists
+            + Ways::bytes(config.flows, config.ways)
+            + HostShares::bytes(config.isolation.divide(), config.flows)
+    }
+
+    fn asks(config: &FqCodelConfig) -> Asks {
+        config.isolation.asks()
     }
 
     fn bucket_lifetime(_: &FqCodelConfig) -> Option<Span> {

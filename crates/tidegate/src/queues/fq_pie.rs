@@ -5,8 +5,10 @@ use crate::config::ConfigError;
 use crate::entry::{
     DEFAULT_PRESET, Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets,
 };
-use crate::packet::{Ecn, Packet};
+use crate::packet::{Asks, Ecn, Packet};
 use crate::parts::every::Every;
+use crate::parts::host_shares::HostShares;
+use crate::parts::isolation::Isolation;
 use crate::parts::longest::{By, Longest};
 use crate::parts::new_and_old::NewAndOld;
 use crate::parts::pie_law::{Cap, Decay, Derandomize, PieControl, PieLaw};
@@ -25,6 +27,8 @@ crate::params! {
         /// A flow goes to any of so many places that its hash deals it, where nobody waits if there
         /// is one.
         ways: u32 = 1, "", 1 ..= 16;
+        /// Which packets are one flow, and which hosts divide a share.
+        isolation: Isolation = Isolation::Flows, "", 0 ..= 0;
         /// How many bytes a queue may send before the next one's turn.
         quantum: Bytes = Bytes::new(1514), "", 256 ..= 1_000_000_000;
         /// Who goes when there is no room.
@@ -62,6 +66,7 @@ pub struct FqPie {
     ecn: Signal,
     ecn_prob: f64,
     places: Ways,
+    isolation: Isolation,
     dice: Rng,
 }
 
@@ -85,10 +90,11 @@ impl QueueControl {
 }
 
 impl FqPie {
-    /// Which queue the packets of `flow` join.
+    /// Which queue the packets join of which this is the flow, or what `isolation` puts in its
+    /// place.
     #[inline]
-    pub fn queue_of(&self, flow: u64) -> usize {
-        self.places.of(flow, |queue| self.turns.is_active(queue))
+    pub fn queue_of(&self, key: u64) -> usize {
+        self.places.of(key, |queue| self.turns.is_active(queue))
     }
 
     /// What waits in `queue`, of those from 0 to `flows` - 1.
@@ -178,7 +184,7 @@ impl Qdisc for FqPie {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         self.tick(now);
         pkt.arrived = now;
-        let queue = self.places.take(pkt.flow, |queue| self.turns.is_active(queue));
+        let queue = self.places.take(self.isolation.key(&pkt), |queue| self.turns.is_active(queue));
         // Where others make room, a packet is refused that would not fit an empty buffer.
         let before =
             if self.overflow == Overflow::Arrival { self.held.all() } else { Backlog::default() };
@@ -190,7 +196,7 @@ impl Qdisc for FqPie {
             return out.dropped(now, &pkt, why);
         }
         self.held.push(queue, pkt);
-        self.turns.activate(queue, self.quantum);
+        self.turns.activate(queue, self.quantum, &pkt);
         while self.held.is_over(&self.link) {
             self.make_room(now, queue, out);
         }
@@ -279,9 +285,12 @@ impl Entry for FqPie {
     fn build(config: &FqPieConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
         let law = PieLaw { ceiling: config.ceiling, ..config.base().law(link.mean_packet.get()) };
         let flows = config.flows as usize;
+        let places = Ways::new(config.flows, config.ways, &mut dice);
+        let hosts = HostShares::new(config.isolation.divide(), config.flows, &mut dice);
         Ok(FqPie {
             held: Longest::new(flows, By::Bytes),
-            turns: NewAndOld::new(flows, QueueControl { control: PieControl::new(&law), made: 0 }),
+            turns: NewAndOld::new(flows, QueueControl { control: PieControl::new(&law), made: 0 })
+                .with_hosts(hosts),
             every: Every::new(law.tupdate),
             law,
             due: 0,
@@ -290,7 +299,8 @@ impl Entry for FqPie {
             overflow: config.overflow,
             ecn: config.ecn,
             ecn_prob: config.ecn_prob.get(),
-            places: Ways::new(config.flows, config.ways, &mut dice),
+            places,
+            isolation: config.isolation,
             dice,
         })
     }
@@ -299,7 +309,14 @@ impl Entry for FqPie {
         let flows = config.flows as u64;
         let lists = Longest::bytes(flows, link.most_packets() + 1)
             + NewAndOld::<QueueControl>::bytes(flows);
-        core::mem::size_of::<FqPie>() as u64 + lists + Ways::bytes(config.flows, config.ways)
+        core::mem::size_of::<FqPie>() as u64
+            + lists
+            + Ways::bytes(config.flows, config.ways)
+            + HostShares::bytes(config.isolation.divide(), config.flows)
+    }
+
+    fn asks(config: &FqPieConfig) -> Asks {
+        config.isolation.asks()
     }
 
     fn bucket_lifetime(_: &FqPieConfig) -> Option<Span> {

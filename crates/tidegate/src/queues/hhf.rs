@@ -206,9 +206,9 @@ impl Qdisc for Hhf {
         self.buckets.push(bucket, pkt);
         let quantum = quantum(&self.config, bucket);
         if bucket == HEAVY {
-            self.turns.activate_as_old(HEAVY, quantum);
+            self.turns.activate_as_old(HEAVY, quantum, &pkt);
         } else {
-            self.turns.activate(LIGHT, quantum);
+            self.turns.activate(LIGHT, quantum, &pkt);
         }
         while self.link.is_exceeded_by(self.buckets.backlog) {
             self.make_room(now, bucket, out);

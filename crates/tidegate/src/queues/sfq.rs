@@ -4,8 +4,10 @@ use crate::config::ConfigError;
 use crate::entry::{
     DEFAULT_PRESET, Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets,
 };
-use crate::packet::Packet;
+use crate::packet::{Asks, Packet};
 use crate::parts::every::Every;
+use crate::parts::host_shares::HostShares;
+use crate::parts::isolation::{Isolation, needs_flows};
 use crate::parts::longest::By;
 use crate::parts::round_robin::{self, RoundRobin};
 use crate::parts::spread::{Classes, Map};
@@ -35,6 +37,8 @@ crate::params! {
         /// What decides the bin of a packet: a hash of its flow, or the class that the driver gave
         /// it.
         map: Map = Map::Flow, "", 0 ..= 0;
+        /// Which packets are one flow, and which hosts divide a share; with `map` flow.
+        isolation: Isolation = Isolation::Flows, "", 0 ..= 0;
         /// How often the hash function changes; 0: never.
         perturb: Span = Span::ZERO, "", 0 ..= 86_400_000_000_000_u64;
         /// Who goes when there is no room.
@@ -53,6 +57,7 @@ pub struct Sfq {
     robin: RoundRobin,
     classes: Classes,
     map: Map,
+    isolation: Isolation,
     bins: u32,
     /// Of which the hash functions' keys are made, so that they do not depend on how often anybody
     /// asks.
@@ -117,7 +122,8 @@ impl Sfq {
         let steps = self.perturb.overdue(now);
         self.perturb.skip(steps);
         self.epoch += steps;
-        self.classes = Classes::keyed(self.map, self.bins, mix(self.key.wrapping_add(self.epoch)));
+        self.classes = Classes::keyed(self.map, self.bins, mix(self.key.wrapping_add(self.epoch)))
+            .with_isolation(self.isolation);
         let classes = &self.classes;
         self.robin.deal_anew(|pkt| classes.of(pkt));
     }
@@ -205,16 +211,21 @@ impl Entry for Sfq {
                 "must be 0 (never) or at least 1 ms",
             ));
         }
+        needs_flows(config.isolation, config.map == Map::Flow)?;
         let overflow = match config.overflow {
             SfqVictim::LongestTail => round_robin::Overflow::LongestTail,
             SfqVictim::LongestHead => round_robin::Overflow::LongestHead,
             SfqVictim::Arrival | SfqVictim::Ns2 => round_robin::Overflow::Arrival,
         };
         let key = dice.bits();
+        let hosts = HostShares::new(config.isolation.divide(), config.bins, &mut dice);
         Ok(Sfq {
-            robin: RoundRobin::new(config.bins as usize, config.longest, overflow, link),
-            classes: Classes::keyed(config.map, config.bins, mix(key)),
+            robin: RoundRobin::new(config.bins as usize, config.longest, overflow, link)
+                .with_hosts(hosts),
+            classes: Classes::keyed(config.map, config.bins, mix(key))
+                .with_isolation(config.isolation),
             map: config.map,
+            isolation: config.isolation,
             bins: config.bins,
             key,
             epoch: 0,
@@ -228,7 +239,13 @@ impl Entry for Sfq {
     }
 
     fn state_bytes(config: &SfqConfig, link: &Link) -> u64 {
-        core::mem::size_of::<Sfq>() as u64 + RoundRobin::bytes(config.bins as u64, link)
+        core::mem::size_of::<Sfq>() as u64
+            + RoundRobin::bytes(config.bins as u64, link)
+            + HostShares::bytes(config.isolation.divide(), config.bins)
+    }
+
+    fn asks(config: &SfqConfig) -> Asks {
+        config.isolation.asks()
     }
 
     fn bucket_lifetime(config: &SfqConfig) -> Option<Span> {

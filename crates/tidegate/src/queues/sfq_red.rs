@@ -4,7 +4,9 @@ use alloc::vec::Vec;
 
 use crate::config::ConfigError;
 use crate::entry::{Entry, FOREVER, Info, Preset};
-use crate::packet::{Ecn, Packet};
+use crate::packet::{Asks, Ecn, Packet};
+use crate::parts::host_shares::HostShares;
+use crate::parts::isolation::Isolation;
 use crate::parts::lines::Lines;
 use crate::parts::spread::Spread;
 use crate::parts::turns::Turns;
@@ -19,6 +21,8 @@ crate::params! {
     pub struct SfqRedConfig: RedConfig {
         /// How many bins flows are hashed to.
         bins: u32 = 46, "", 1 ..= 65_536;
+        /// Which packets are one flow, and which hosts divide a share.
+        isolation: Isolation = Isolation::Flows, "", 0 ..= 0;
         /// What a bin may have waiting.
         bin_limit: Size = Size::Bytes(9_000), "", 1 ..= 1_000_000_000_000_u64;
         /// Below this average of its bin nothing happens to a packet.
@@ -46,6 +50,8 @@ pub struct SfqRed {
     turns: Turns,
     backlog: Backlog,
     spread: Spread,
+    isolation: Isolation,
+    hosts: HostShares,
     link: Link,
     /// The same link with a bin's limit.
     bin: Link,
@@ -53,10 +59,10 @@ pub struct SfqRed {
 }
 
 impl SfqRed {
-    /// Which bin the packets of `flow` join.
+    /// Which bin the packets join of which this is the flow, or what `isolation` puts in its place.
     #[inline]
-    pub fn bin_of(&self, flow: u64) -> usize {
-        self.spread.of(flow)
+    pub fn bin_of(&self, key: u64) -> usize {
+        self.spread.of(key)
     }
 
     /// What waits in `bin`, of those from 0 to `bins` - 1.
@@ -85,6 +91,8 @@ impl SfqRed {
         self.reds[bin].entered();
         if self.lines.backlog(bin).packets == 0 {
             self.turns.join(bin);
+            self.hosts.begin(bin, &pkt);
+            self.hosts.count(bin);
         }
         self.backlog.add(pkt.len);
         self.lines.push(bin, pkt);
@@ -95,7 +103,7 @@ impl Qdisc for SfqRed {
     #[inline]
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         pkt.arrived = now;
-        let bin = self.spread.of(pkt.flow);
+        let bin = self.spread.of(self.isolation.key(&pkt));
         let (waiting, red) = (self.lines.backlog(bin), &mut self.reds[bin]);
         red.estimate(now, waiting);
         if !self.bin.has_room(waiting, pkt.len) || !self.link.has_room(self.backlog, pkt.len) {
@@ -116,11 +124,15 @@ impl Qdisc for SfqRed {
 
     #[inline]
     fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, _: &mut S) -> Option<Packet> {
+        if self.hosts.divides() {
+            self.hosts.pass_to(&mut self.turns);
+        }
         let bin = self.turns.first()?;
         let pkt = self.lines.pop(bin)?;
         self.backlog.remove(pkt.len);
         if self.lines.backlog(bin).packets == 0 {
             self.turns.leave(bin);
+            self.hosts.end(bin);
             self.reds[bin].idle(now);
         } else {
             self.turns.pass();
@@ -191,6 +203,8 @@ impl Entry for SfqRed {
             turns: Turns::new(bins),
             backlog: Backlog::default(),
             spread: Spread::new(config.bins, &mut dice),
+            isolation: config.isolation,
+            hosts: HostShares::new(config.isolation.divide(), config.bins, &mut dice),
             link,
             bin: Link { limit: config.bin_limit, ..link },
             dice,
@@ -204,6 +218,11 @@ impl Entry for SfqRed {
             + Lines::bytes(bins, link.most_packets())
             + Turns::bytes(bins)
             + reds
+            + HostShares::bytes(config.isolation.divide(), config.bins)
+    }
+
+    fn asks(config: &SfqRedConfig) -> Asks {
+        config.isolation.asks()
     }
 
     fn bucket_lifetime(_: &SfqRedConfig) -> Option<Span> {

@@ -3,9 +3,11 @@ use alloc::vec::Vec;
 
 use crate::config::{ByClass, ConfigError};
 use crate::entry::{Entry, FOREVER, HashTable, Info, Preset, WAYS, auto_buckets};
-use crate::packet::Packet;
+use crate::packet::{Asks, Packet};
 use crate::parts::class_lines::ClassLines;
 use crate::parts::fair_clock::Order;
+use crate::parts::host_shares::HostShares;
+use crate::parts::isolation::{Isolation, needs_flows};
 use crate::parts::spread::{Classes, Map, Ways};
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
@@ -22,6 +24,8 @@ crate::params! {
         /// A flow goes to any of so many places that its hash deals it, where nobody waits if there
         /// is one; with `map` flow.
         ways: u32 = 1, "", 1 ..= 16;
+        /// Which packets are one flow, and which hosts divide a share; with `map` flow.
+        isolation: Isolation = Isolation::Flows, "", 0 ..= 0;
         /// Each class's part of the link, in proportion.
         weights: ByClass<f64> = ByClass::all(1.0), "w_i", 0.01 ..= 10_000.0;
         /// Each class's part of the buffer, in proportion.
@@ -172,9 +176,13 @@ impl Entry for Wfq {
     ];
 
     fn build(config: &WfqConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
+        needs_flows(config.isolation, config.map == Map::Flow)?;
+        let classes = Classes::new(config.map, config.classes, config.ways, &mut dice);
+        let hosts = HostShares::new(config.isolation.divide(), config.classes, &mut dice);
         Ok(Wfq {
-            classes: Classes::new(config.map, config.classes, config.ways, &mut dice),
-            held: ClassLines::new(config.classes, &config.weights, config.order, &link),
+            classes: classes.with_isolation(config.isolation),
+            held: ClassLines::new(config.classes, &config.weights, config.order, &link)
+                .with_hosts(hosts),
             buffers: divide(config, &link),
             alpha: config.alpha,
             link,
@@ -188,6 +196,11 @@ impl Entry for Wfq {
             + ClassLines::bytes(classes, link)
             + buffers
             + Ways::bytes(config.classes, config.ways)
+            + HostShares::bytes(config.isolation.divide(), config.classes)
+    }
+
+    fn asks(config: &WfqConfig) -> Asks {
+        config.isolation.asks()
     }
 
     fn bucket_lifetime(config: &WfqConfig) -> Option<Span> {

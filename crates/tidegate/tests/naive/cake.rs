@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::cobalt::NaiveCobalt;
 use super::codel::{Did, Item};
 use super::fq_codel::Limit;
+pub use super::hosts::Divided;
 use tidegate::Rng;
 
 /// In which rotation a queue stands.
@@ -22,13 +23,6 @@ pub enum Stand {
     Bulk,
     /// Empty, but its COBALT remembers.
     Decaying,
-}
-
-/// Which hosts a flow's share is divided among: by whose bulk flows.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Divided {
-    pub by_source: bool,
-    pub by_destination: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -55,14 +49,9 @@ pub struct NaiveTin {
 
 impl NaiveTin {
     /// By how many a flow of these hosts shares: the bulk flows of the busier one.
-    fn load(&self, (source, destination): (u16, u16), divided: Divided) -> u64 {
-        let bulk = |of: &dyn Fn(&NaiveQueue) -> bool| {
-            self.queues.iter().filter(|q| q.stand == Stand::Bulk && of(q)).count() as u64
-        };
-        let by_source = if divided.by_source { bulk(&|q| q.hosts.0 == source) } else { 0 };
-        let by_destination =
-            if divided.by_destination { bulk(&|q| q.hosts.1 == destination) } else { 0 };
-        by_source.max(by_destination).max(1)
+    fn load(&self, own: (u16, u16), divided: Divided) -> u64 {
+        let bulk = self.queues.iter().filter(|q| q.stand == Stand::Bulk);
+        divided.load(own, &bulk.map(|q| q.hosts).collect::<Vec<_>>())
     }
 
     fn share(&self, queue: usize, divided: Divided) -> i64 {

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 pub use super::fq_codel::Limit;
+use super::hosts::{Divided, Hosts};
 
 /// Who goes when there is no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +96,10 @@ impl NaiveBuffer {
 #[derive(Clone, Debug)]
 pub struct NaiveDrr {
     pub buffer: NaiveBuffer,
-    /// Q_i and DC_i, in bytes.
+    /// Which hosts divide a share, and each queue's.
+    pub divided: Divided,
+    pub hosts: Vec<Hosts>,
+    /// Q_i in bytes, and DC_i in 65,536ths of a byte.
     pub quantum: Vec<u64>,
     pub deficit: Vec<u64>,
     /// The active list; whether its first has had its quantum in this visit.
@@ -104,15 +108,26 @@ pub struct NaiveDrr {
 }
 
 impl NaiveDrr {
-    pub fn new(buffer: NaiveBuffer, quantum: Vec<u64>) -> NaiveDrr {
-        let deficit = vec![0; quantum.len()];
-        NaiveDrr { buffer, quantum, deficit, active: VecDeque::new(), visited: false }
+    pub fn new(buffer: NaiveBuffer, quantum: Vec<u64>, divided: Divided) -> NaiveDrr {
+        let (deficit, hosts) = (vec![0; quantum.len()], vec![(0, 0); quantum.len()]);
+        let active = VecDeque::new();
+        NaiveDrr { buffer, divided, hosts, quantum, deficit, active, visited: false }
+    }
+
+    /// Q_i among the queues with packets of the same host.
+    fn share(&self, queue: usize) -> u64 {
+        let waits = |other: usize| !self.buffer.queues[other].is_empty();
+        let load = self.divided.load_of(queue, &self.hosts, waits);
+        (65_536.0 * self.quantum[queue] as f64 / load as f64).floor() as u64
     }
 
     /// A queue that gets a packet and is not active joins the end of the active list with nothing
     /// in its counter. A queue whose last packet is taken for another's room is not active any
     /// longer.
-    pub fn enqueue(&mut self, queue: usize, id: u32, len: u64) -> Vec<u32> {
+    pub fn enqueue(&mut self, queue: usize, hosts: Hosts, id: u32, len: u64) -> Vec<u32> {
+        if self.buffer.queues[queue].is_empty() {
+            self.hosts[queue] = hosts;
+        }
         let dropped = self.buffer.enqueue(&self.active, queue, id, len);
         if !self.active.contains(&queue) && !self.buffer.queues[queue].is_empty() {
             self.active.push_back(queue);
@@ -139,13 +154,13 @@ impl NaiveDrr {
         loop {
             let &queue = self.active.front()?;
             if !self.visited {
-                self.deficit[queue] += self.quantum[queue];
+                self.deficit[queue] += self.share(queue);
                 self.visited = true;
             }
             let &(id, len) =
                 self.buffer.queues[queue].front().expect("only queues with packets are active");
-            if len <= self.deficit[queue] {
-                self.deficit[queue] -= len;
+            if 65_536 * len <= self.deficit[queue] {
+                self.deficit[queue] -= 65_536 * len;
                 self.buffer.queues[queue].pop_front();
                 self.forget_empty();
                 return Some(id);

@@ -2,9 +2,9 @@
 //!
 //! Which queue a flow hashes to is told by the driver; everything else is decided here, and must be
 //! what the queue decides: FQ-CoDel rolls no dice for a packet.
-use std::collections::VecDeque;
-
 use super::codel::{Did, Item, NaiveCodel};
+use super::hosts::Hosts;
+use super::turns::NaiveTurns;
 
 /// The packet limit, in whichever unit (§5.2.3).
 #[derive(Clone, Copy, Debug)]
@@ -22,10 +22,8 @@ pub struct NaiveFqCodel {
     pub half_of_bytes: bool,
     pub counts_all: bool,
     pub queues: Vec<NaiveCodel>,
-    pub credits: Vec<i64>,
     /// The lists of new and of old queues (§4); a queue in neither is inactive.
-    pub new: VecDeque<usize>,
-    pub old: VecDeque<usize>,
+    pub turns: NaiveTurns,
 }
 
 impl NaiveFqCodel {
@@ -43,9 +41,7 @@ impl NaiveFqCodel {
             half_of_bytes: false,
             counts_all: false,
             queues: vec![codel.clone(); queues],
-            credits: vec![0; queues],
-            new: VecDeque::new(),
-            old: VecDeque::new(),
+            turns: NaiveTurns::new(queues),
         }
     }
 
@@ -71,15 +67,12 @@ impl NaiveFqCodel {
     /// Half of one packet is one; of several fattest queues the first; a packet that is longer than
     /// the limit itself is refused instead of emptying everything; if all packets have no
     /// length, the packet's own queue is taken for the fattest. On all four the RFC is silent.
-    pub fn enqueue(&mut self, queue: usize, item: Item) -> Vec<u32> {
+    pub fn enqueue(&mut self, queue: usize, hosts: Hosts, item: Item) -> Vec<u32> {
         if matches!(self.limit, Limit::Bytes(most) if item.bytes > most) {
             return vec![item.id];
         }
         self.queues[queue].items.push_back(item);
-        if !self.new.contains(&queue) && !self.old.contains(&queue) {
-            self.new.push_back(queue);
-            self.credits[queue] = self.quantum;
-        }
+        self.turns.joined(queue, hosts, self.quantum, true);
         let mut dropped = Vec::new();
         while self.too_much() {
             let mut fattest = if self.bytes() > 0 { 0 } else { queue };
@@ -115,36 +108,21 @@ impl NaiveFqCodel {
     /// one, from the old list away.
     pub fn dequeue(&mut self, now: u64) -> Did {
         let mut did = Did::default();
-        loop {
-            let waits = self.bytes();
-            let from_new = !self.new.is_empty();
-            let list = if from_new { &mut self.new } else { &mut self.old };
-            let Some(&queue) = list.front() else {
-                return did;
-            };
-            if self.credits[queue] <= 0 {
-                self.credits[queue] += self.quantum;
-                list.pop_front();
-                self.old.push_back(queue);
-                continue;
-            }
-            let bytes: Vec<(u32, u64)> =
-                self.queues[queue].items.iter().map(|i| (i.id, i.bytes)).collect();
+        let (queues, quantum) = (&mut self.queues, self.quantum);
+        let send = |queue: usize| {
+            let lengths: Vec<(u32, u64)> =
+                queues[queue].items.iter().map(|i| (i.id, i.bytes)).collect();
             // nichols2018 §4.4: what waits in the other queues keeps the link busy, too.
-            self.queues[queue].elsewhere = waits - self.queues[queue].bytes();
-            let codel = self.queues[queue].dequeue(now);
+            let waits: u64 = queues.iter().map(NaiveCodel::bytes).sum();
+            queues[queue].elsewhere = waits - queues[queue].bytes();
+            let codel = queues[queue].dequeue(now);
             did.dropped.extend(codel.dropped);
             did.marked.extend(codel.marked);
-            if let Some(sent) = codel.sent {
-                let size = bytes.iter().find(|(id, _)| *id == sent).unwrap().1;
-                self.credits[queue] -= size as i64;
-                did.sent = Some(sent);
-                return did;
-            }
-            list.pop_front();
-            if from_new {
-                self.old.push_back(queue);
-            }
-        }
+            did.sent = codel.sent;
+            let sent = lengths.iter().find(|(id, _)| Some(*id) == did.sent);
+            sent.map(|(_, bytes)| *bytes)
+        };
+        self.turns.next(|_| quantum, send);
+        did
     }
 }

@@ -5,6 +5,7 @@
 //! is decided here.
 use std::collections::VecDeque;
 
+use super::hosts::Hosts;
 use super::pie::{NaivePie, Said};
 use super::turns::NaiveTurns;
 
@@ -115,9 +116,9 @@ impl NaiveFqPie {
     }
 
     /// The packet enters; returns who goes for it. A loss is a signal to the queue that it hits.
-    pub fn admit(&mut self, queue: usize, item: Item) -> Vec<u32> {
+    pub fn admit(&mut self, queue: usize, hosts: Hosts, item: Item) -> Vec<u32> {
         self.queues[queue].push_back(item);
-        self.turns.joined(queue, self.quantum, true);
+        self.turns.joined(queue, hosts, self.quantum, true);
         let mut gone = Vec::new();
         while !self.fits(self.packets(), self.bytes()) {
             // The first of the longest; the arrival's where no packet has any length.

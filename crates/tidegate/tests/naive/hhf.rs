@@ -144,7 +144,7 @@ impl NaiveHhf {
         }
         let bucket = self.classify(now, item, places);
         self.buckets[bucket].push_back(item);
-        self.turns.joined(bucket, self.of(bucket), bucket == LIGHT);
+        self.turns.joined(bucket, (0, 0), self.of(bucket), bucket == LIGHT);
         let mut dropped = Vec::new();
         while self.too_much(self.packets(), self.bytes()) {
             let from = if self.buckets[HEAVY].is_empty() { LIGHT } else { HEAVY };

@@ -22,6 +22,7 @@ pub mod fq_pie;
 pub mod fred;
 pub mod hhf;
 pub mod hits;
+pub mod hosts;
 pub mod pie;
 pub mod purge;
 pub mod red;

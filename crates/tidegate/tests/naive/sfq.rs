@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use super::drr::NaiveBuffer;
+use super::hosts::{Divided, Hosts};
 
 /// ns-2's rule, with what it takes for the limit, in packets.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +24,12 @@ pub struct NaiveSfq {
     pub epoch: u64,
     /// Queues with packets, in the order of turns.
     pub turns: VecDeque<usize>,
-    /// Flows by id, of what waits.
-    flows: Vec<(u32, u64)>,
+    /// Which hosts divide a share; each queue's, and how often it has stood first in vain.
+    pub divided: Divided,
+    pub hosts: Vec<Hosts>,
+    pub passed: Vec<u64>,
+    /// Flows and hosts by id, of what waits.
+    flows: Vec<(u32, u64, Hosts)>,
 }
 
 impl NaiveSfq {
@@ -34,8 +39,19 @@ impl NaiveSfq {
         perturb: Option<u64>,
         hash: impl Fn(u64, u64) -> usize + 'static,
     ) -> NaiveSfq {
-        let hash = Box::new(hash);
-        NaiveSfq { buffer, ns2, hash, perturb, epoch: 0, turns: VecDeque::new(), flows: Vec::new() }
+        let queues = buffer.queues.len();
+        NaiveSfq {
+            buffer,
+            ns2,
+            hash: Box::new(hash),
+            perturb,
+            epoch: 0,
+            turns: VecDeque::new(),
+            divided: Divided::default(),
+            hosts: vec![(0, 0); queues],
+            passed: vec![0; queues],
+            flows: Vec::new(),
+        }
     }
 
     /// What ns-2 refuses: a queue that has half of what is left or more; while less is left than
@@ -62,15 +78,24 @@ impl NaiveSfq {
             }
             self.epoch = now / perturb;
             for (id, len) in waiting {
-                let queue = (self.hash)(self.epoch, self.flow(id));
+                let (_, flow, hosts) = self.known(id);
+                let queue = (self.hash)(self.epoch, flow);
+                self.begin(queue, hosts);
                 self.buffer.queues[queue].push_back((id, len));
                 self.keep_turns(Some(queue));
             }
         }
     }
 
-    fn flow(&self, id: u32) -> u64 {
-        self.flows.iter().find(|known| known.0 == id).expect("it came in").1
+    fn known(&self, id: u32) -> (u32, u64, Hosts) {
+        *self.flows.iter().find(|known| known.0 == id).expect("it came in")
+    }
+
+    /// A packet between `hosts` comes to `queue`: an empty one becomes theirs.
+    fn begin(&mut self, queue: usize, hosts: Hosts) {
+        if self.buffer.queues[queue].is_empty() {
+            (self.hosts[queue], self.passed[queue]) = (hosts, 0);
+        }
     }
 
     /// Queues without packets have no turn; `joined` has one, last of all if it is new.
@@ -85,13 +110,20 @@ impl NaiveSfq {
     }
 
     /// Returns who was dropped.
-    pub fn enqueue(&mut self, now: u64, flow: u64, id: u32, len: u64) -> Vec<u32> {
+    pub fn enqueue(
+        &mut self,
+        now: u64,
+        (flow, hosts): (u64, Hosts),
+        id: u32,
+        len: u64,
+    ) -> Vec<u32> {
         self.catch_up(now);
         let queue = (self.hash)(self.epoch, flow);
         if self.refuses(queue) {
             return vec![id];
         }
-        self.flows.push((id, flow));
+        self.flows.push((id, flow, hosts));
+        self.begin(queue, hosts);
         let dropped = self.buffer.enqueue(&self.turns, queue, id, len);
         self.keep_turns(Some(queue));
         self.flows.retain(|known| !dropped.contains(&known.0));
@@ -99,8 +131,21 @@ impl NaiveSfq {
     }
 
     /// A packet of the queue whose turn it is, which then goes behind the others if it has more.
+    /// Of a host with n queues that have packets, it is a queue's turn when it stands first for the
+    /// n-th time.
     fn next(&mut self) -> Option<(u32, u64)> {
-        let &queue = self.turns.front()?;
+        let mut queue = *self.turns.front()?;
+        loop {
+            let waits = |other: usize| !self.buffer.queues[other].is_empty();
+            let load = self.divided.load_of(queue, &self.hosts, waits);
+            self.passed[queue] += 1;
+            if self.passed[queue] >= load {
+                break;
+            }
+            self.turns.rotate_left(1);
+            queue = self.turns[0];
+        }
+        self.passed[queue] = 0;
         let sent = self.buffer.queues[queue].pop_front();
         self.turns.rotate_left(1);
         self.keep_turns(None);

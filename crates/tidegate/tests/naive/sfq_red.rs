@@ -4,6 +4,7 @@
 //! Which bin a flow hashes to is told by whoever drives it, who also rolls the dice.
 use std::collections::VecDeque;
 
+use super::hosts::{Divided, Hosts};
 use super::red::{NaiveRed, Said as RedSaid, Unit};
 
 /// What is to become of an arriving packet.
@@ -19,6 +20,9 @@ pub struct Bin {
     pub red: NaiveRed,
     /// Ids and lengths.
     pub packets: VecDeque<(u32, u64)>,
+    /// Whose it is, and how often it has stood first in vain.
+    pub hosts: Hosts,
+    pub passed: u64,
 }
 
 impl Bin {
@@ -34,12 +38,20 @@ pub struct NaiveSfqRed {
     pub bin_limit: u64,
     pub in_bytes: bool,
     pub turns: VecDeque<usize>,
+    /// Which hosts divide a share.
+    pub divided: Divided,
 }
 
 impl NaiveSfqRed {
     pub fn new(bins: usize, bin_limit: u64, in_bytes: bool, red: &NaiveRed) -> NaiveSfqRed {
-        let bin = Bin { red: red.clone(), packets: VecDeque::new() };
-        NaiveSfqRed { bins: vec![bin; bins], bin_limit, in_bytes, turns: VecDeque::new() }
+        let bin = Bin { red: red.clone(), packets: VecDeque::new(), hosts: (0, 0), passed: 0 };
+        NaiveSfqRed {
+            bins: vec![bin; bins],
+            bin_limit,
+            in_bytes,
+            turns: VecDeque::new(),
+            divided: Divided::default(),
+        }
     }
 
     /// A packet of `len` bytes comes to `bin`; `room_for_all` tells whether the buffer of all has
@@ -58,7 +70,10 @@ impl NaiveSfqRed {
     }
 
     /// It was let in.
-    pub fn admitted(&mut self, bin: usize, id: u32, len: u64) {
+    pub fn admitted(&mut self, bin: usize, hosts: Hosts, id: u32, len: u64) {
+        if self.bins[bin].packets.is_empty() {
+            (self.bins[bin].hosts, self.bins[bin].passed) = (hosts, 0);
+        }
         self.bins[bin].red.admitted();
         self.bins[bin].packets.push_back((id, len));
         if !self.turns.contains(&bin) {
@@ -67,9 +82,20 @@ impl NaiveSfqRed {
     }
 
     /// A packet of the bin whose turn it is. A bin that becomes empty has no turn, and is idle from
-    /// here on.
+    /// here on. Of a host with n bins that have packets, it is a bin's turn when it stands first for
+    /// the n-th time.
     pub fn dequeue(&mut self, now: f64) -> Option<(usize, u32)> {
-        let bin = self.turns.pop_front()?;
+        let bin = loop {
+            let bin = self.turns.pop_front()?;
+            let busy = self.bins.iter().filter(|bin| !bin.packets.is_empty());
+            let busy: Vec<Hosts> = busy.map(|bin| bin.hosts).collect();
+            self.bins[bin].passed += 1;
+            if self.bins[bin].passed >= self.divided.load(self.bins[bin].hosts, &busy) {
+                break bin;
+            }
+            self.turns.push_back(bin);
+        };
+        self.bins[bin].passed = 0;
         let (id, _) =
             self.bins[bin].packets.pop_front().expect("only bins with packets have a turn");
         if self.bins[bin].packets.is_empty() {

@@ -6,6 +6,8 @@
 //! larger.
 use std::collections::VecDeque;
 
+use super::hosts::{Divided, Hosts};
+
 /// Below this two tags are the same.
 pub const SAME: f64 = 1e-6;
 
@@ -26,6 +28,8 @@ pub struct Class {
     /// S_i and F_i of the head packet; of the last one sent while there is none.
     pub start: f64,
     pub finish: f64,
+    /// Whose it is.
+    pub hosts: Hosts,
 }
 
 #[derive(Clone, Debug)]
@@ -34,6 +38,8 @@ pub struct NaiveWfq {
     pub classes: Vec<Class>,
     /// How many times the free room a class may hold, and the room for all; choudhury1998 eq. (1).
     pub dynamic: (f64, f64),
+    /// Which hosts divide a share.
+    pub divided: Divided,
     pub v: f64,
     /// What was sent since V was last brought up to date.
     pub sent: f64,
@@ -48,11 +54,13 @@ impl NaiveWfq {
             packets: VecDeque::new(),
             start: 0.0,
             finish: 0.0,
+            hosts: (0, 0),
         };
         NaiveWfq {
             order,
             classes: classes.iter().map(class).collect(),
             dynamic: (0.0, 0.0),
+            divided: Divided::default(),
             v: 0.0,
             sent: 0.0,
         }
@@ -72,15 +80,25 @@ impl NaiveWfq {
         self.bytes(class) + len <= self.classes[class].buffer.max((alpha * free).floor())
     }
 
+    /// The part of the link of a class with packets, in proportion: its weight over the number of
+    /// its host's classes with packets.
+    fn part(&self, class: usize) -> f64 {
+        let busy = self.classes.iter().filter(|class| !class.packets.is_empty());
+        let busy: Vec<Hosts> = busy.map(|class| class.hosts).collect();
+        let Class { weight, hosts, .. } = self.classes[class];
+        weight / self.divided.load(hosts, &busy) as f64
+    }
+
     /// A packet joins its class. One that comes to an empty class starts at V, or where the class's
     /// last one finished if that is later.
-    pub fn push(&mut self, class: usize, id: u32, len: f64) {
-        let v = self.v;
-        let class = &mut self.classes[class];
-        class.packets.push_back((id, len));
-        if class.packets.len() == 1 {
-            class.start = class.finish.max(v);
-            class.finish = class.start + len / class.weight;
+    pub fn push(&mut self, class: usize, hosts: Hosts, id: u32, len: f64) {
+        self.classes[class].packets.push_back((id, len));
+        if self.classes[class].packets.len() == 1 {
+            self.classes[class].hosts = hosts;
+            let part = self.part(class);
+            let class = &mut self.classes[class];
+            class.start = class.finish.max(self.v);
+            class.finish = class.start + len / part;
         }
     }
 
@@ -115,8 +133,10 @@ impl NaiveWfq {
         let (id, len) = class.packets.pop_front().unwrap();
         self.sent = len;
         if let Some(&(_, next)) = class.packets.front() {
+            let part = self.part(i);
+            let class = &mut self.classes[i];
             class.start = class.finish;
-            class.finish = class.start + next / class.weight;
+            class.finish = class.start + next / part;
         }
         Some((i, id))
     }

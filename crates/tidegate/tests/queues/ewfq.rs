@@ -249,7 +249,7 @@ impl Qdisc for Twinned {
         assert!(judged || has_room == fate.dropped.is_none(), "operation {}", self.operations);
         assert!(fate.victims.is_empty() || fate.dropped.is_none() || !has_room);
         if fate.dropped.is_none() {
-            self.order.push(class, pkt.slot, pkt.len as f64);
+            self.order.push(class, (0, 0), pkt.slot, pkt.len as f64);
             let line = |class: usize| (self.order.bytes(class) / EIGHT[class].0 + 0.5).floor();
             self.longest_line =
                 if line(class) > line(self.longest_line) { class } else { self.longest_line };

@@ -33,6 +33,7 @@ mod fq_pie;
 mod fred;
 mod golden;
 mod hhf;
+mod hosts;
 mod inherit;
 mod mincount;
 mod pie;

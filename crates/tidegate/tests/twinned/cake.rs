@@ -161,16 +161,12 @@ impl super::Twinned for Twinned {
             .enumerate()
             .map(|(n, part)| tin(&set, rate, part, diffserv == "diffserv3" && n == 2))
             .collect();
-        let triple = isolation == "triple-isolate";
         let twin = NaiveCake {
             limit: match link.limit {
                 Size::Packets(n) => Limit::Packets(n as usize),
                 Size::Bytes(b) => Limit::Bytes(b),
             },
-            divided: Divided {
-                by_source: triple || isolation == "dual-srchost",
-                by_destination: triple || isolation == "dual-dsthost",
-            },
+            divided: Divided::by(&isolation),
             tins,
             dice: queue.dice().clone(),
             bandwidth: Some(own.as_bps()).filter(|&bps| bps > 0),

@@ -1,6 +1,7 @@
 //! DRR and its twin.
 use super::{Set, with_known};
 use crate::naive::drr::{Limit, NaiveBuffer, NaiveDrr, Overflow};
+use crate::naive::hosts::{self, Divided};
 use crate::support::Both;
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::config::{ByClass, Value};
@@ -69,7 +70,8 @@ impl Qdisc for Twinned {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
         let mut stolen = Stolen::for_arrival(pkt.slot);
         self.queue.enqueue(now, pkt, &mut Both(&mut stolen, out));
-        let dropped = self.twin.enqueue(self.queue.class_of(&pkt), pkt.slot, pkt.len as u64);
+        let (class, hosts) = (self.queue.class_of(&pkt), hosts::of(&pkt));
+        let dropped = self.twin.enqueue(class, hosts, pkt.slot, pkt.len as u64);
         assert_eq!(stolen.dropped, dropped, "operation {}", self.operations);
         self.dropped += dropped.len() as u64;
         self.itself += u64::from(dropped.contains(&pkt.slot));
@@ -84,7 +86,7 @@ impl Qdisc for Twinned {
         for &class in &self.twin.active {
             assert_eq!(
                 self.queue.deficit(class),
-                self.twin.deficit[class],
+                self.twin.deficit[class] / 65_536,
                 "operation {}",
                 self.operations
             );
@@ -110,6 +112,7 @@ impl super::Twinned for Twinned {
         let twin = NaiveDrr::new(
             buffer(&config, &link, few as usize),
             (0..few as usize).map(quantum).collect(),
+            Divided::by(&set.text("isolation")),
         );
         Some(Twinned {
             queue,

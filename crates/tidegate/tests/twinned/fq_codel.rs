@@ -2,6 +2,7 @@
 use super::{Set, with_known};
 use crate::naive::codel::{Did, Item, NaiveCodel};
 use crate::naive::fq_codel::{Limit, NaiveFqCodel};
+use crate::naive::hosts::{self, Divided};
 use crate::support::Both;
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::FqCodel;
@@ -33,6 +34,7 @@ impl Sink for Heard {
 pub struct Twinned {
     pub queue: FqCodel,
     pub twin: NaiveFqCodel,
+    isolation: String,
     pub operations: u64,
     pub drops: u64,
     pub marks: u64,
@@ -52,7 +54,8 @@ impl Qdisc for Twinned {
             stamp: now.as_nanos(),
             markable: pkt.ecn != Ecn::NotEct,
         };
-        let dropped = self.twin.enqueue(self.queue.queue_of(pkt.flow), item);
+        let queue = self.queue.queue_of(hosts::key(&self.isolation, &pkt));
+        let dropped = self.twin.enqueue(queue, hosts::of(&pkt), item);
         assert_eq!(heard.did, Did::default());
         assert_eq!(heard.by_limit, dropped, "operation {}", self.operations);
         // The arrival is told apart from the victims that went before it.
@@ -71,7 +74,7 @@ impl Qdisc for Twinned {
         let mut lists = Vec::new();
         self.queue.probe(&mut |g| lists.push(g.value as usize));
         let fattest = self.twin.queues.iter().map(NaiveCodel::bytes).max().unwrap() as usize;
-        assert_eq!(lists, [self.twin.new.len(), self.twin.old.len(), fattest]);
+        assert_eq!(lists, [self.twin.turns.new.len(), self.twin.turns.old.len(), fattest]);
         let backlog = self.queue.backlog();
         assert_eq!(
             (backlog.packets as usize, backlog.bytes),
@@ -116,11 +119,14 @@ impl super::Twinned for Twinned {
         let codel = super::codel::naive(&config);
         let mut twin =
             NaiveFqCodel::new(flows as usize, quantum as i64, batch as usize, limit, &codel);
+        let isolation = set.text("isolation");
+        twin.turns.divided = Divided::by(&isolation);
         twin.half_of_bytes = set.is("half", "bytes");
         twin.counts_all = set.is("counts", "all");
         Some(Twinned {
             queue,
             twin,
+            isolation,
             operations: 0,
             drops: 0,
             marks: 0,

@@ -1,6 +1,7 @@
 //! FQ-PIE and its twin.
 use super::{Set, with_known};
 use crate::naive::fq_pie::{Goes, Item, Limit, NaiveFqPie};
+use crate::naive::hosts::{self, Divided};
 use crate::naive::pie::{NaivePie, Said};
 use crate::support::Both;
 use crate::support::twin::{Disputes, agree, rolled};
@@ -28,6 +29,7 @@ impl Sink for Heard {
 pub struct Twinned {
     pub queue: FqPie,
     pub twin: NaiveFqPie,
+    isolation: String,
     pub ecn: bool,
     pub mark_up_to: f64,
     pub update: u64,
@@ -69,7 +71,7 @@ impl Twinned {
 impl Qdisc for Twinned {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
         self.updates(now);
-        let queue = self.queue.queue_of(pkt.flow);
+        let queue = self.queue.queue_of(hosts::key(&self.isolation, &pkt));
         let before = self.queue.dice().clone();
         let mut heard = Heard::default();
         self.queue.enqueue(now, pkt, &mut Both(&mut heard, out));
@@ -96,7 +98,7 @@ impl Qdisc for Twinned {
             assert_eq!(heard.dropped.len(), 1);
         } else {
             let (id, bytes, stamp) = (pkt.slot, pkt.len as u64, now.as_nanos());
-            let gone = self.twin.admit(queue, Item { id, bytes, stamp });
+            let gone = self.twin.admit(queue, hosts::of(&pkt), Item { id, bytes, stamp });
             let reason =
                 |id| if id == pkt.slot { DropReason::Overlimit } else { DropReason::Evicted };
             let gone: Vec<_> = gone.into_iter().map(|id| (id, reason(id))).collect();
@@ -113,7 +115,8 @@ impl Qdisc for Twinned {
         let sent = self.queue.dequeue(now, out);
         let twins = self.twin.dequeue(now.as_nanos());
         assert_eq!(sent.map(|pkt| pkt.slot), twins, "operation {}", self.operations);
-        self.compare(sent.map_or(0, |pkt| self.queue.queue_of(pkt.flow)));
+        let key = |pkt: &Packet| hosts::key(&self.isolation, pkt);
+        self.compare(sent.map_or(0, |pkt| self.queue.queue_of(key(&pkt))));
         sent
     }
 
@@ -146,10 +149,13 @@ impl super::Twinned for Twinned {
         let ceiling = set.number("ceiling");
         let pie = NaivePie { ceiling, ..super::pie::naive(&set, link) };
         let (flows, quantum) = (set.number("flows") as usize, set.bytes("quantum") as i64);
-        let twin = NaiveFqPie::new(flows, quantum, limit, goes, &pie);
+        let mut twin = NaiveFqPie::new(flows, quantum, limit, goes, &pie);
+        let isolation = set.text("isolation");
+        twin.turns.divided = Divided::by(&isolation);
         Some(Twinned {
             queue,
             twin,
+            isolation,
             ecn: set.is("ecn", "on"),
             mark_up_to: set.number("ecn_prob"),
             update: set.nanos("tupdate"),

@@ -1,6 +1,7 @@
 //! SFQ and its twin.
 use super::drr::{Stolen, buffer};
 use super::{Set, with_known};
+use crate::naive::hosts::{self, Divided};
 use crate::naive::sfq::{NaiveSfq, Ns2};
 use crate::support::Both;
 use tidegate::catalog::{AnyConfig, AnyQueue};
@@ -22,6 +23,7 @@ pub struct Twinned {
     pub twin: NaiveSfq,
     /// Whether the driver's classes are the bins; the twin then takes them for flows.
     by_class: bool,
+    isolation: String,
     pub operations: u64,
     pub dropped: u64,
     pub itself: u64,
@@ -33,7 +35,8 @@ impl Qdisc for Twinned {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
         let mut stolen = Stolen::for_arrival(pkt.slot);
         self.queue.enqueue(now, pkt, &mut Both(&mut stolen, out));
-        let flow = if self.by_class { pkt.class as u64 } else { pkt.flow };
+        let key = hosts::key(&self.isolation, &pkt);
+        let flow = (if self.by_class { pkt.class as u64 } else { key }, hosts::of(&pkt));
         let dropped = self.twin.enqueue(now.as_nanos(), flow, pkt.slot, pkt.len as u64);
         assert_eq!(stolen.dropped, dropped, "operation {}", self.operations);
         self.dropped += dropped.len() as u64;
@@ -76,11 +79,14 @@ impl super::Twinned for Twinned {
         let bin = move |epoch, flow| {
             if by_class { (flow as usize).min(few as usize - 1) } else { hash(epoch, flow) }
         };
-        let twin = NaiveSfq::new(buffer(&config, &link, few as usize), ns2, perturb, bin);
+        let mut twin = NaiveSfq::new(buffer(&config, &link, few as usize), ns2, perturb, bin);
+        let isolation = set.text("isolation");
+        twin.divided = Divided::by(&isolation);
         Some(Twinned {
             queue,
             twin,
             by_class,
+            isolation,
             operations: 0,
             dropped: 0,
             itself: 0,

@@ -1,6 +1,7 @@
 //! SFQ with RED and its twin.
 use super::red::Told;
 use super::{Set, with_known};
+use crate::naive::hosts::{self, Divided};
 use crate::naive::red::NaiveRed;
 use crate::naive::sfq_red::{NaiveSfqRed, Said};
 use crate::support::twin::{Disputes, agree, rolled};
@@ -15,6 +16,7 @@ pub struct Twinned {
     pub twin: NaiveSfqRed,
     link: Link,
     ecn: bool,
+    isolation: String,
     /// Rounding has decided in a bin: from there on nothing is compared.
     pub on_the_edge: bool,
     pub operations: u64,
@@ -46,7 +48,7 @@ impl Twinned {
             }
         }
         if fate.dropped.is_none() {
-            self.twin.admitted(bin, pkt.slot, pkt.len as u64);
+            self.twin.admitted(bin, hosts::of(pkt), pkt.slot, pkt.len as u64);
         }
         let (red, step) = (self.queue.red(bin), self.operations);
         agree("avg", step, red.avg(), self.twin.bins[bin].red.avg, 1e-3);
@@ -63,7 +65,7 @@ impl Qdisc for Twinned {
             return;
         }
         let die = rolled(&before, self.queue.dice());
-        let bin = self.queue.bin_of(pkt.flow);
+        let bin = self.queue.bin_of(hosts::key(&self.isolation, &pkt));
         let before = self.twin.bins[bin].red.avg;
         self.woken += u64::from(self.twin.bins[bin].red.idle_since.is_some() && before > 0.5);
         let said = self.twin.arrive(now.as_nanos() as f64, bin, pkt.len as u64, room_for_all);
@@ -79,8 +81,9 @@ impl Qdisc for Twinned {
         let sent = self.queue.dequeue(now, out);
         if !self.on_the_edge {
             let expected = self.twin.dequeue(now.as_nanos() as f64);
+            let key = |pkt: &Packet| hosts::key(&self.isolation, pkt);
             assert_eq!(
-                sent.map(|pkt| (self.queue.bin_of(pkt.flow), pkt.slot)),
+                sent.map(|pkt| (self.queue.bin_of(key(&pkt)), pkt.slot)),
                 expected,
                 "step {}",
                 self.operations
@@ -103,12 +106,15 @@ impl super::Twinned for Twinned {
             Size::Bytes(b) => (b, true),
         };
         let red = NaiveRed { gentle: set.is("gentle", "on"), ..super::red::naive(&config, &link) };
-        let twin = NaiveSfqRed::new(set.number("bins") as usize, bin_limit, in_bytes, &red);
+        let isolation = set.text("isolation");
+        let mut twin = NaiveSfqRed::new(set.number("bins") as usize, bin_limit, in_bytes, &red);
+        twin.divided = Divided::by(&isolation);
         Some(Twinned {
             queue,
             twin,
             link,
             ecn: set.is("ecn", "on"),
+            isolation,
             on_the_edge: false,
             operations: 0,
             disputes: Disputes::default(),

@@ -1,5 +1,6 @@
 //! WFQ and its twin.
 use super::{Set, with_known};
+use crate::naive::hosts::{self, Divided};
 use crate::naive::wfq::{NaiveWfq, Order};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
@@ -33,7 +34,7 @@ impl Qdisc for Twinned {
             self.operations
         );
         if fits {
-            self.twin.push(class, pkt.slot, pkt.len as f64);
+            self.twin.push(class, hosts::of(&pkt), pkt.slot, pkt.len as f64);
         }
         self.dropped += u64::from(!fits);
         self.operations += 1;
@@ -74,6 +75,7 @@ impl super::Twinned for Twinned {
         let order = if set.is("order", "scfq") { Order::Scfq } else { Order::Wf2qPlus };
         let mut twin = NaiveWfq::new(order, &classes);
         let Size::Bytes(most) = link.limit else { return None };
+        twin.divided = Divided::by(&set.text("isolation"));
         twin.dynamic = (set.number("alpha"), most as f64);
         Some(Twinned { queue, twin, link, operations: 0, dropped: 0, idle: 0, busiest: 0 })
     }

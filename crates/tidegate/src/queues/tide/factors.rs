@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::{MOST, ONE};
 use crate::config::ByClass;
 use crate::packet::Packet;
-use crate::parts::host_load::{Divide, Isolation};
+use crate::parts::isolation::{Divide, Isolation};
 use crate::rng::{Rng, mix};
 
 /// Places in a row of hosts.

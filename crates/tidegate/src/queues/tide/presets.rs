@@ -10,7 +10,7 @@ use crate::entry::{Entry, Info, Preset};
 use crate::packet::Asks;
 use crate::parts::bins::{Bins, MAX_LEVELS};
 use crate::parts::every::Every;
-use crate::parts::host_load::Isolation;
+use crate::parts::isolation::Isolation;
 use crate::policy::Signal;
 use crate::qdisc::Link;
 use crate::queues::codel::auto_mtu;
@@ -182,6 +182,6 @@ impl Entry for Tide {
     }
 
     fn asks(config: &TideConfig) -> Asks {
-        Asks { hosts: config.isolation.asks_for_hosts(), ..Asks::default() }
+        config.isolation.asks()
     }
 }

@@ -1,0 +1,146 @@
+//! What part of a turn a line has whose host has others, too: an n-th, where n of the host's lines
+//! count (Høiland-Jørgensen, Täht, Morton, *Piece of CAKE*, IEEE LANMAN 2018, §III-B).
+//!
+//! A scheduler that serves by bytes divides the quantum. One that serves a packet in each turn
+//! passes a line over until it has stood first n times. Which lines count is the owner's business.
+//!
+//! ```
+//! use tidegate::{Hosts, Packet, Rng, parts::{host_shares::HostShares, isolation::Divide}};
+//! let mut shares = HostShares::new(Divide::BySource, 8, &mut Rng::from_seed(1));
+//! for (line, host) in [(0, 7), (1, 7), (2, 8)] {
+//!     shares.begin(line, &Packet::new(line as u64, 1000).with_hosts(Hosts::new(host, 1)));
+//!     shares.count(line);
+//! }
+//! assert_eq!([0, 1, 2].map(|line| shares.load(line)), [2, 2, 1]);
+//! assert_eq!(shares.part(0, 1500) >> HostShares::FRACTION, 750);
+//! ```
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::packet::Packet;
+use crate::parts::host_load::{HostLoads, HostPlaces};
+use crate::parts::isolation::Divide;
+use crate::parts::turns::Turns;
+use crate::rng::Rng;
+
+/// The lines' hosts, where hosts divide shares.
+#[derive(Clone, Debug)]
+pub struct HostShares {
+    loads: HostLoads,
+    /// Empty where no host divides a share.
+    lines: Vec<Line>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    hosts: HostPlaces,
+    /// Whether it is one of those among which its host's share is divided.
+    counts: bool,
+    /// How often it has stood first and was passed over.
+    passed: u32,
+}
+
+impl HostShares {
+    /// Parts are in 2^-16.
+    pub const FRACTION: u32 = 16;
+
+    /// For `lines` lines, nobody's yet. Keys are drawn from `dice` only where hosts divide shares.
+    pub fn new(divide: Divide, lines: u32, dice: &mut Rng) -> HostShares {
+        let kept = if divide == Divide::Never { 0 } else { lines as usize };
+        HostShares {
+            loads: HostLoads::new(divide, lines, dice),
+            lines: vec![Line::default(); kept],
+        }
+    }
+
+    /// Where no host divides a share.
+    pub fn none() -> HostShares {
+        HostShares::new(Divide::Never, 0, &mut Rng::from_seed(0))
+    }
+
+    /// What this takes for `lines` lines, in bytes.
+    pub fn bytes(divide: Divide, lines: u32) -> u64 {
+        let own = core::mem::size_of::<Line>() as u64;
+        let kept = if divide == Divide::Never { 0 } else { u64::from(lines) };
+        HostLoads::bytes(divide, lines) + kept * own
+    }
+
+    /// Whether some host divides a share.
+    #[inline]
+    pub fn divides(&self) -> bool {
+        !self.lines.is_empty()
+    }
+
+    /// `line`, which was nobody's, is that of the hosts of `pkt`. It does not count yet.
+    #[inline]
+    pub fn begin(&mut self, line: usize, pkt: &Packet) {
+        if let Some(it) = self.lines.get_mut(line) {
+            *it = Line { hosts: self.loads.refer(pkt.hosts()), ..Line::default() };
+        }
+    }
+
+    /// `line`, which is somebody's, counts from now on, if it did not before.
+    #[inline]
+    pub fn count(&mut self, line: usize) {
+        if let Some(it) = self.lines.get_mut(line)
+            && !it.counts
+        {
+            it.counts = true;
+            self.loads.add_bulk(it.hosts);
+        }
+    }
+
+    /// `line` is nobody's any more.
+    #[inline]
+    pub fn end(&mut self, line: usize) {
+        if let Some(it) = self.lines.get(line) {
+            if it.counts {
+                self.loads.remove_bulk(it.hosts);
+            }
+            self.loads.forget(it.hosts);
+        }
+    }
+
+    /// Among how many lines the share of which `line` has a part is divided: n, 1 at least.
+    #[inline]
+    pub fn load(&self, line: usize) -> u64 {
+        self.lines.get(line).map_or(1, |it| self.loads.load(it.hosts))
+    }
+
+    /// An n-th of `quantum`, in 2^-16.
+    #[inline]
+    pub fn part(&self, line: usize, quantum: u64) -> u64 {
+        let whole = quantum << Self::FRACTION;
+        if self.divides() { whole / self.load(line) } else { whole }
+    }
+
+    /// Passes lines over until one stands first for the n-th time: it is that one's turn.
+    #[inline]
+    pub fn pass_to(&mut self, turns: &mut Turns) {
+        let mut in_vain = 0;
+        while let Some(line) = turns.first() {
+            let load = self.load(line);
+            let it = &mut self.lines[line];
+            it.passed += 1;
+            if u64::from(it.passed) >= load {
+                it.passed = 0;
+                return;
+            }
+            turns.pass();
+            in_vain += 1;
+            if in_vain == turns.len() {
+                self.skip_rounds(turns);
+            }
+        }
+    }
+
+    /// All lines were passed over: as many rounds more at once as would be in vain. So it takes two
+    /// rounds at most.
+    #[cold]
+    fn skip_rounds(&mut self, turns: &Turns) {
+        let missing = |line: usize| self.load(line).saturating_sub(self.lines[line].passed.into());
+        // The round in which the first has its turn is made in the usual way.
+        let rounds = turns.iter().map(missing).min().unwrap_or(0).saturating_sub(1);
+        turns.iter().for_each(|line| self.lines[line].passed += rounds as u32);
+    }
+}
