@@ -229,6 +229,13 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::All,
     },
     Subject {
+        name: "cebinae",
+        settings: &[],
+        path: "passes the filter of its group, or is beyond both rounds",
+        took: |c| c.offered,
+        mixes: Mixes::All,
+    },
+    Subject {
         // A thousand flows of 20 Mbit/s each: all pass the filter, none is found.
         name: "hhf",
         settings: &[("admit_bytes", "1 MB")],

@@ -191,6 +191,7 @@ catalog! {
     hhf => Hhf,
     afq => Afq,
     tide => Tide,
+    cebinae => Cebinae,
 }
 
 impl AnyConfig {

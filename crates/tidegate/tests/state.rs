@@ -21,7 +21,7 @@ fn what_is_stated_is_kept() {
         let packets = if with_packets { 1000 * size_of::<Packet>() as u64 } else { 0 };
         let words = match row.name {
             "afq" | "fq_codel" | "cake" | "fq_pie" | "hhf" | "drr" | "sfq" | "sfq_red"
-            | "dualpi2" => 8 * 1000,
+            | "dualpi2" | "cebinae" => 8 * 1000,
             "choke" => 12 * 1000,
             _ => 0,
         };
@@ -67,7 +67,7 @@ const MODES: [(&str, &str, &str); 17] = [
 ];
 
 /// Parameters that say how large a table is.
-const TABLES: [&str; 17] = [
+const TABLES: [&str; 18] = [
     "rows",
     "cells",
     "counters",
@@ -84,5 +84,6 @@ const TABLES: [&str; 17] = [
     "shadow",
     "classes",
     "stages",
+    "slots",
     "zombies",
 ];

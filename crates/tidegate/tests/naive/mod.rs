@@ -9,6 +9,7 @@ pub mod black;
 pub mod blue;
 pub mod cake;
 pub mod care;
+pub mod cebinae;
 pub mod choke;
 pub mod cobalt;
 pub mod codel;

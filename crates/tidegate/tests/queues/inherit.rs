@@ -7,8 +7,10 @@ use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::{Backlog, Gauge, Link, NullSink, Packet, Qdisc, Rng, Sink, Time};
 
 /// Queues whose lines hang on their parameters.
-const KEEPS_ITS_LINES: [&str; 11] =
-    ["fq_codel", "cake", "fq_pie", "hhf", "afq", "wfq", "ewfq", "drr", "sfq", "sfq_red", "dualpi2"];
+const KEEPS_ITS_LINES: [&str; 12] = [
+    "cebinae", "fq_codel", "cake", "fq_pie", "hhf", "afq", "wfq", "ewfq", "drr", "sfq", "sfq_red",
+    "dualpi2",
+];
 
 /// A queue that is exchanged for a new one of its kind after every so many packets offered.
 struct Exchanged {

@@ -20,6 +20,7 @@ mod blue;
 mod bottleneck;
 mod cake;
 mod care;
+mod cebinae;
 mod choke;
 mod cobalt;
 mod codel;

@@ -111,11 +111,12 @@ impl<Q: Qdisc> Checked<Q> {
         Checked { queue, link, ledger: Ledger::default() }
     }
 
-    /// The same for a queue of the catalog. One that sorts packets by their codepoint keeps a flow
-    /// in order only within each of its lines, and notes the line in the packet's tag.
+    /// The same for a queue of the catalog. One that sorts packets by their codepoint, or by its
+    /// rounds, keeps a flow in order only within each of its lines, and notes the line in the
+    /// packet's tag.
     pub fn of(config: &AnyConfig, queue: Q, link: Link) -> Checked<Q> {
         let mut checked = Checked::new(queue, link);
-        checked.ledger.several_lines = config.name() == "dualpi2";
+        checked.ledger.several_lines = ["cebinae", "dualpi2"].contains(&config.name());
         checked
     }
 

@@ -46,6 +46,7 @@ pub mod black;
 pub mod blue;
 pub mod cake;
 pub mod care;
+pub mod cebinae;
 pub mod choke;
 pub mod cobalt;
 pub mod codel;
@@ -118,6 +119,7 @@ pub fn run(case: &Case, tape: &mut Tape) {
             "blue" => with::<blue::Twinned>(case, tape),
             "cake" => with::<cake::Twinned>(&few_rounds(case), tape),
             "care" => with::<care::Twinned>(case, tape),
+            "cebinae" => with::<cebinae::Twinned>(case, tape),
             "choke" => with::<choke::Twinned>(case, tape),
             "cobalt" => with::<cobalt::Twinned>(case, tape),
             "codel" => with::<codel::Twinned>(case, tape),
