@@ -192,6 +192,7 @@ catalog! {
     afq => Afq,
     tide => Tide,
     cebinae => Cebinae,
+    bc_pqp => BcPqp,
 }
 
 impl AnyConfig {

@@ -24,6 +24,7 @@ pub mod matches;
 pub mod mincount;
 pub mod new_and_old;
 pub mod penalty_box;
+pub mod phantoms;
 pub mod pie_law;
 pub mod power;
 pub mod pre_filter;

@@ -58,6 +58,12 @@ impl Turns {
         (self.standing > 0).then_some(self.first as usize)
     }
 
+    /// Who comes behind `one`, who stands in the circle.
+    #[inline]
+    pub fn behind(&self, one: usize) -> usize {
+        self.seats[one].behind as usize
+    }
+
     /// `one`, who does not stand in the circle, joins it behind all others.
     #[inline]
     pub fn join(&mut self, one: usize) {
@@ -135,6 +141,9 @@ mod tests {
             assert_eq!((turns.len(), turns.is_empty()), (naive.len(), naive.is_empty()));
             assert_eq!(turns.first(), naive.front().copied());
             assert!(turns.iter().eq(naive.iter().copied()), "{turns:?} {naive:?}");
+            if let (Some(first), second) = (turns.first(), naive.get(1).or(naive.front())) {
+                assert_eq!(Some(&turns.behind(first)), second);
+            }
         }
     }
 }

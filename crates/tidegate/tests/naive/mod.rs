@@ -5,6 +5,7 @@ pub mod afd;
 pub mod afq;
 pub mod ared;
 pub mod bare;
+pub mod bc_pqp;
 pub mod black;
 pub mod blue;
 pub mod cake;

@@ -16,6 +16,7 @@ mod ared;
 mod bare;
 mod bare_claims;
 mod battery;
+mod bc_pqp;
 mod blue;
 mod bottleneck;
 mod cake;

@@ -42,6 +42,7 @@ macro_rules! as_the_queue {
 pub mod afd;
 pub mod afq;
 pub mod bare;
+pub mod bc_pqp;
 pub mod black;
 pub mod blue;
 pub mod cake;
@@ -115,6 +116,7 @@ pub fn run(case: &Case, tape: &mut Tape) {
             "ared" => with::<red::Twinned<_, crate::naive::ared::NaiveAred>>(case, tape),
             "afq" => with::<afq::Twinned>(case, tape),
             "bare" => with::<bare::Twinned>(case, tape),
+            "bc_pqp" => with::<bc_pqp::Twinned>(case, tape),
             "black" => with::<black::Twinned>(case, tape),
             "blue" => with::<blue::Twinned>(case, tape),
             "cake" => with::<cake::Twinned>(&few_rounds(case), tape),

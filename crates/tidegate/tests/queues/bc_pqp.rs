@@ -1,0 +1,150 @@
+//! BC-PQP against its authors' account: an example worked out by hand, the naive twin, and what a
+//! policer of phantom queues promises.
+use crate::naive::bc_pqp::{Control, NaiveBcPqp};
+use crate::support::twin::OPERATIONS;
+use crate::twinned::bc_pqp::Twinned;
+use crate::{support, twinned};
+use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Time, catalog};
+
+const SECOND: u64 = 1_000_000_000;
+
+#[test]
+fn the_twin_gives_what_was_worked_out_by_hand() {
+    // 1000 bytes a second, 3000 bytes for each of two, judged every second.
+    let mut twin =
+        NaiveBcPqp::new(8_000, (3_000, 0), (SECOND, 0.5, Control::Growth), vec![1_000, 1_000]);
+    let admitted = [0; 4].map(|one| twin.arrive(0, one, 1_000));
+    assert_eq!(admitted, [true, true, true, false]);
+    // Half a second later 500 bytes have been served.
+    assert!(twin.arrive(SECOND / 2, 0, 500) && !twin.arrive(SECOND / 2, 0, 1));
+    // It grew by 2500 and was served 1000: it is filled up, with 500.
+    assert!(!twin.arrive(SECOND, 0, 1));
+    assert_eq!((twin.phantoms[0].size, twin.phantoms[0].magic), (3_000, 500));
+    // It shrank by 1000, all that it was served: the 500 are taken out.
+    assert!(!twin.arrive(2 * SECOND, 0, 1_501) && twin.arrive(2 * SECOND, 0, 1_500));
+    // Two take turns, 250 bytes each.
+    let mut twin =
+        NaiveBcPqp::new(8_000, (3_000, 0), (9 * SECOND, 0.5, Control::Off), vec![250, 250]);
+    assert!([0, 1].iter().all(|&one| twin.arrive(0, one, 3_000)));
+    twin.catch_up(SECOND - 1);
+    assert_eq!([0, 1].map(|one| 3_000 - twin.phantoms[one].size), [500, 499]);
+}
+
+fn drive(settings: &[(&str, &str)], operations: u64) -> Twinned {
+    let link = support::link("10 Mbit/s", "100 packets", "770 B");
+    let settings = [&[("phantoms", "16"), ("phantom_limit", "8 kB")], settings].concat();
+    let config = support::config("bc_pqp", Some("paper"), &settings, &link);
+    twinned::restless(&config, &link, operations)
+}
+
+#[test]
+fn the_queue_agrees_with_its_twin() {
+    for (control, filled) in [("off", false), ("growth", true), ("share", true)] {
+        for more in [&[][..], &[("ways", "4"), ("share", "0.6"), ("quantum", "300 B")]] {
+            let settings = [&[("burst_control", control), ("window", "7 ms")], more].concat();
+            let seen = drive(&settings, OPERATIONS / 4);
+            let least = seen.admitted.min(seen.refused);
+            assert!(least > 8_000, "{control}: {} {}", seen.admitted, seen.refused);
+            assert!((seen.magic > 0) == filled && seen.busiest > 8, "{control}: {}", seen.busiest);
+        }
+    }
+}
+
+/// Short windows beside long idle times, so that everything is forgotten now and then; and turns so
+/// short that whole rounds are made at once.
+#[test]
+fn it_agrees_after_silence_and_over_many_rounds() {
+    for settings in [
+        &[("window", "100 us"), ("burst_control", "share")][..],
+        &[("quantum", "1 B"), ("weights", "1:7:2.5:0.3")],
+        &[("burst", "0 B"), ("share", "0.013"), ("window", "50 ms")],
+    ] {
+        let seen = drive(settings, OPERATIONS / 4);
+        assert!(seen.admitted.min(seen.refused) > 3_000, "{} {}", seen.admitted, seen.refused);
+    }
+}
+
+/// Three packets of 1000 bytes a millisecond.
+fn wide() -> Link {
+    support::link("24 Mbit/s", "100 MB", "1000 B")
+}
+
+/// Packets of 1000 bytes from each class, so many a millisecond, for so many milliseconds; how many
+/// of each were let in.
+fn offer(settings: &[(&str, &str)], a_ms: [u64; 2], ms: u64) -> [u64; 2] {
+    let two = [("map", "class"), ("phantoms", "2"), ("burst", "0 B")];
+    let settings = [&two, settings].concat();
+    let config = support::config("bc_pqp", Some("paper"), &settings, &wide());
+    let mut queue = config.build(wide(), Rng::from_seed(1)).unwrap();
+    let mut admitted = [0; 2];
+    for at in 0..ms {
+        let now = Time::from_nanos(at * 1_000_000);
+        for (class, packets) in a_ms.into_iter().enumerate() {
+            for _ in 0..packets {
+                let before = queue.backlog().packets;
+                let pkt = Packet::new(class as u64, 1000).with_class(class as u16);
+                queue.enqueue(now, pkt, &mut NullSink);
+                admitted[class] += u64::from(queue.backlog().packets > before);
+            }
+        }
+    }
+    admitted
+}
+
+#[test]
+fn nobody_gets_more_than_what_is_served_and_what_his_phantom_queue_holds() {
+    // 3 packets a ms for 10 s, and 100 packets.
+    for control in ["off", "growth", "share"] {
+        let settings = [("phantom_limit", "100 kB"), ("burst_control", control)];
+        let [alone, none] = offer(&settings, [10, 0], 10_000);
+        assert!((29_900..=30_103).contains(&alone) && none == 0, "{control}: {alone}");
+        let shared = offer(&settings, [10, 10], 10_000);
+        assert!(shared.iter().all(|one| (14_900..=15_103).contains(one)), "{control}: {shared:?}");
+    }
+}
+
+#[test]
+fn what_one_leaves_the_other_gets_and_weights_count() {
+    let settings = [("phantom_limit", "100 kB"), ("burst_control", "off")];
+    let [flood, thin] = offer(&settings, [10, 1], 10_000);
+    assert!((19_900..=20_103).contains(&flood) && thin == 10_000, "{flood} {thin}");
+    let weighted = [settings[0], settings[1], ("weights", "3:1")];
+    let [three, one] = offer(&weighted, [10, 10], 20_000);
+    assert!((44_900..=45_103).contains(&three), "{three}");
+    assert!((14_900..=15_103).contains(&one), "{one}");
+}
+
+/// By `share` a burst ends when a share and a half were admitted in the window; by `growth` at the
+/// window's end; else only when the phantom queue is full.
+#[test]
+fn a_burst_ends_sooner_with_burst_control() {
+    let burst = |control| {
+        let settings =
+            [("phantom_limit", "1 MB"), ("window", "100 ms"), ("burst_control", control)];
+        offer(&settings, [10, 0], 500)[0]
+    };
+    // A window's share is 300 packets. The 451st comes after 45 ms; then as many are admitted as
+    // are served, from 46 ms on.
+    assert_eq!(burst("share"), 451 + 3 * 454);
+    // Those of the first window, and what is served from 101 ms on.
+    assert_eq!(burst("growth"), 1_000 + 3 * 399);
+    // What fits, and what is served from 1 ms on.
+    assert_eq!(burst("off"), 1_000 + 3 * 499);
+}
+
+/// A lone Reno that halves at a drop needs BDP^2 / 18 packets of phantom queue, by `auto`'s rule.
+#[test]
+fn auto_scales_with_the_line() {
+    let of = |rate: &str, name: &str| {
+        let link = support::link(rate, "100 packets", "1000 B");
+        catalog::config("bc_pqp", None, &link).unwrap().get(name).unwrap()
+    };
+    // 125 packets in flight; 868.06 packets.
+    assert_eq!(of("10 Mbit/s", "phantom_limit"), "868.055 kB");
+    // At the most ten seconds of the line.
+    assert_eq!(of("10 Gbit/s", "phantom_limit"), "12.5 GB");
+    assert_eq!(
+        (of("10 Mbit/s", "phantoms"), of("1 Gbit/s", "phantoms")),
+        ("1024".into(), "16384".into())
+    );
+}
