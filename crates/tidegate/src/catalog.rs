@@ -193,6 +193,7 @@ catalog! {
     tide => Tide,
     cebinae => Cebinae,
     bc_pqp => BcPqp,
+    hcsfq => Hcsfq,
 }
 
 impl AnyConfig {

@@ -151,6 +151,25 @@ impl<T: Copy> FlowTable<T> {
         Some(slot)
     }
 
+    /// The slot of `flow`, now the newest in the line of the retired. A flow that is not known
+    /// comes in with `state`, if need be in place of the oldest: for tables in which all flows
+    /// stand in that line.
+    #[inline]
+    pub fn renew(&mut self, flow: u64, state: T) -> u32 {
+        let slot = match self.find(flow) {
+            Some(slot) => {
+                self.recall(slot);
+                slot
+            }
+            None => self.insert(flow, state).unwrap_or_else(|| {
+                self.remove(self.oldest_retired().expect("all flows are in the line"));
+                self.insert(flow, state).expect("there is room for one")
+            }),
+        };
+        self.retire(slot);
+        slot
+    }
+
     /// Forgets the flow in `slot`, retired or not.
     pub fn remove(&mut self, slot: u32) {
         self.recall(slot);

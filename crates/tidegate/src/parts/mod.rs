@@ -11,6 +11,7 @@ pub mod every;
 pub mod ewma;
 pub mod fair_clock;
 pub mod fair_control;
+pub mod fair_share;
 pub mod flow_table;
 pub mod heaviest;
 pub mod hit_cache;

@@ -76,6 +76,12 @@ impl Stream {
         self.rate
     }
 
+    /// Whether nothing has come for longer than `span`, or nothing ever.
+    #[inline]
+    pub fn is_quiet(&self, now: Time, span: Span) -> bool {
+        self.last == Time::MAX || now.since(self.last) > span
+    }
+
     /// A packet of `len` bytes comes.
     #[inline]
     pub fn update(&mut self, estimator: &RateEstimator, now: Time, len: u32) {

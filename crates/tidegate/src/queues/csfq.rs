@@ -5,10 +5,11 @@ use crate::choices;
 use crate::config::{ByClass, ConfigError, Value};
 use crate::entry::{Entry, Info, Preset, TARGET_RTT};
 use crate::packet::Packet;
+use crate::parts::fair_share::{Arrival, Capacity, FairShare, FairShareLaw, Overflows, is_short};
 use crate::parts::flow_table::FlowTable;
 use crate::parts::rate::{RateEstimator, Stream};
 use crate::policy::{Fifo, Policy, QueueView, Verdict};
-use crate::qdisc::{Backlog, DropReason, Gauge, Link};
+use crate::qdisc::{DropReason, Gauge, Link};
 use crate::rng::Rng;
 use crate::units::{Prob, Size, Span, Time};
 
@@ -51,124 +52,6 @@ crate::params! {
     }
 }
 
-/// The fair share of a link and what it is estimated from; rates in bytes per second.
-#[derive(Clone, Debug)]
-struct FairShare {
-    estimator: RateEstimator,
-    /// A and F.
-    arriving: Stream,
-    accepted: Stream,
-    forwarded: Forwarded,
-    /// C.
-    capacity: f64,
-    /// While the link is congested no label can be fair that is above this.
-    most: f64,
-    window: Span,
-    /// α: 0 while nothing is known, and then nobody is dropped from.
-    alpha: f64,
-    congested: bool,
-    since: Time,
-    /// The largest label of a window without congestion.
-    largest: f64,
-    overflows: Overflows,
-}
-
-/// How packets that find no room lower α (stoica1998 §3.4).
-#[derive(Clone, Debug)]
-struct Overflows {
-    factor: f64,
-    /// What is left of α after all that overflows may take of it within a window.
-    least: f64,
-    /// The end of the window, and α's floor in it.
-    until: Time,
-    floor: f64,
-}
-
-impl FairShare {
-    fn new(config: &CsfqConfig, link: &Link) -> FairShare {
-        let capacity = link.rate.as_bps() as f64 / 8.0;
-        FairShare {
-            estimator: RateEstimator::new(config.link_memory),
-            arriving: Stream::default(),
-            accepted: Stream::default(),
-            forwarded: config.forwarded,
-            capacity,
-            most: capacity / config.weights.extent().0,
-            window: config.window,
-            alpha: 0.0,
-            congested: false,
-            since: Time::ZERO,
-            largest: 0.0,
-            overflows: Overflows {
-                factor: 1.0 - config.overflow.get(),
-                least: 1.0 - config.overflow_most.get(),
-                until: Time::ZERO,
-                floor: 0.0,
-            },
-        }
-    }
-
-    /// A packet of `len` bytes with this label came and was dropped or not. `short`: the queue is
-    /// below the threshold.
-    #[inline]
-    fn update(&mut self, now: Time, label: f64, len: u32, dropped: bool, short: bool) {
-        self.arriving.update(&self.estimator, now, len);
-        match (dropped, self.forwarded) {
-            (false, _) => self.accepted.update(&self.estimator, now, len),
-            (true, Forwarded::Arrivals) => self.accepted.update(&self.estimator, now, 0),
-            (true, Forwarded::Accepted) => {}
-        }
-        if self.alpha == 0.0 && short {
-            self.largest = self.largest.max(label);
-        } else if self.arriving.rate() >= self.capacity {
-            self.congested(now, label);
-        } else {
-            self.uncongested(now, label, short);
-        }
-    }
-
-    #[inline]
-    fn congested(&mut self, now: Time, label: f64) {
-        if !self.congested {
-            (self.congested, self.since) = (true, now);
-        } else if now > self.since + self.window {
-            if self.alpha > 0.0 {
-                self.alpha = (self.alpha * (self.capacity / self.accepted.rate())).min(self.most);
-            }
-            self.since = now;
-        }
-        // The pseudo-code does this with the first packet only, whose label may be 0.
-        if self.alpha == 0.0 {
-            self.alpha = label.max(self.largest).min(self.most);
-        }
-    }
-
-    #[inline]
-    fn uncongested(&mut self, now: Time, label: f64, short: bool) {
-        if self.congested {
-            (self.congested, self.since, self.largest) = (false, now, 0.0);
-        } else if now < self.since + self.window {
-            self.largest = self.largest.max(label);
-        } else {
-            self.since = now;
-            (self.alpha, self.largest) =
-                if short { (0.0, self.largest) } else { (self.largest, 0.0) };
-        }
-    }
-
-    /// An accepted packet found no room.
-    #[cold]
-    fn overflow(&mut self, now: Time) {
-        let Overflows { factor, least, .. } = self.overflows;
-        if now >= self.overflows.until {
-            (self.overflows.until, self.overflows.floor) = (now + self.window, self.alpha * least);
-        }
-        if self.alpha > self.overflows.floor {
-            self.alpha = (self.alpha * factor).max(self.overflows.floor);
-        }
-    }
-}
-
 /// The rule of CSFQ, edge and core in one.
 #[derive(Clone, Debug)]
 pub struct CsfqRule {
@@ -176,7 +59,10 @@ pub struct CsfqRule {
     flows: FlowTable<Stream>,
     /// 1 / w_i; the last holds for all further classes.
     per_weight: Vec<f64>,
+    law: FairShareLaw,
     fair: FairShare,
+    capacity: Capacity,
+    overflows: Overflows,
     threshold: Size,
     /// The arriving packet is to be dropped, settled when it was offered.
     doomed: bool,
@@ -185,22 +71,22 @@ pub struct CsfqRule {
 impl CsfqRule {
     /// α: the fair share in bytes per second, 0 while nothing is known of it.
     pub fn fair_share(&self) -> f64 {
-        self.fair.alpha
+        self.fair.alpha()
     }
 
     /// A: the rate at which packets arrive, in bytes per second.
     pub fn arrival_rate(&self) -> f64 {
-        self.fair.arriving.rate()
+        self.fair.arrival_rate()
     }
 
     /// F: the rate at which they are accepted, in bytes per second.
     pub fn accepted_rate(&self) -> f64 {
-        self.fair.accepted.rate()
+        self.fair.accepted_rate()
     }
 
     /// Whether the link counts as congested.
     pub fn is_congested(&self) -> bool {
-        self.fair.congested
+        self.fair.is_congested()
     }
 
     /// The estimated rate of `flow` in bytes per second; `None` for one that is not known.
@@ -211,36 +97,10 @@ impl CsfqRule {
     /// The edge: brings the flow's rate up to date and gives the packet's label.
     #[inline]
     fn label(&mut self, now: Time, pkt: &Packet) -> f64 {
-        let slot = self.account(pkt.flow);
+        let slot = self.flows.renew(pkt.flow, Stream::default());
         let flow = &mut self.flows[slot];
         flow.update(&self.estimator, now, pkt.len);
         flow.rate() * self.per_weight[(pkt.class as usize).min(self.per_weight.len() - 1)]
-    }
-
-    /// Where the flow's rate is kept, the flow now being the one that was seen last.
-    #[inline]
-    fn account(&mut self, flow: u64) -> u32 {
-        if let Some(slot) = self.flows.find(flow) {
-            self.flows.recall(slot);
-            self.flows.retire(slot);
-            return slot;
-        }
-        let slot = self.flows.insert(flow, Stream::default()).unwrap_or_else(|| {
-            self.flows.remove(self.flows.oldest_retired().expect("all flows are in the line"));
-            self.flows.insert(flow, Stream::default()).expect("there is room for one")
-        });
-        self.flows.retire(slot);
-        slot
-    }
-
-    /// Whether no more waits than the threshold, if there is one.
-    #[inline]
-    fn is_short(&self, waiting: Backlog) -> bool {
-        match self.threshold {
-            Size::Packets(0) | Size::Bytes(0) => false,
-            Size::Packets(n) => waiting.packets as u64 <= n,
-            Size::Bytes(b) => waiting.bytes <= b,
-        }
     }
 }
 
@@ -251,10 +111,11 @@ impl Policy for CsfqRule {
     fn offered(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, dice: &mut Rng) {
         let label = self.label(now, pkt);
         let die = dice.uniform();
-        // u < 1 − α / label, without the division.
-        self.doomed = self.fair.alpha > 0.0 && self.fair.alpha < label * (1.0 - die);
-        let short = self.is_short(queue.backlog());
-        self.fair.update(now, label, pkt.len, self.doomed, short);
+        self.doomed = self.fair.drops(label, die);
+        let short = is_short(self.threshold, queue.backlog());
+        let arrival = Arrival { now, len: pkt.len, dropped: self.doomed, short };
+        self.fair.count(&self.law, arrival);
+        self.fair.judge(&self.law, arrival, label, self.capacity);
     }
 
     #[inline]
@@ -265,7 +126,7 @@ impl Policy for CsfqRule {
     #[inline]
     fn refused(&mut self, now: Time, _: &Packet, why: DropReason, _: &impl QueueView) {
         if why == DropReason::Overlimit && !self.doomed {
-            self.fair.overflow(now);
+            self.overflows.lower(&mut self.fair, now, self.law.window);
         }
     }
 
@@ -273,7 +134,7 @@ impl Policy for CsfqRule {
         see(Gauge { name: "alpha", unit: "bit/s", value: 8.0 * self.fair_share() });
         see(Gauge { name: "arrivals", unit: "bit/s", value: 8.0 * self.arrival_rate() });
         see(Gauge { name: "accepted", unit: "bit/s", value: 8.0 * self.accepted_rate() });
-        see(Gauge { name: "congested", unit: "", value: self.fair.congested as u8 as f64 });
+        see(Gauge { name: "congested", unit: "", value: self.is_congested() as u8 as f64 });
         see(Gauge { name: "known_flows", unit: "", value: self.flows.len() as f64 });
     }
 }
@@ -293,6 +154,15 @@ fn auto(link: &Link) -> CsfqConfig {
         threshold: quarter(link),
         ..CsfqConfig::default()
     }
+}
+
+/// How the fair share is estimated.
+fn law(config: &CsfqConfig) -> FairShareLaw {
+    let quiet = match config.forwarded {
+        Forwarded::Accepted => None,
+        Forwarded::Arrivals => Some(Span::ZERO),
+    };
+    FairShareLaw::stoica1998(RateEstimator::new(config.link_memory), config.window, quiet)
 }
 
 /// A quarter of the limit, as stoica1998's 16 kB of 64 kB.
@@ -328,11 +198,15 @@ impl Entry for Csfq {
     ];
 
     fn build(config: &CsfqConfig, link: Link, dice: Rng) -> Result<Self, ConfigError> {
+        let rate = link.rate.as_bps() as f64 / 8.0;
         let rule = CsfqRule {
             estimator: RateEstimator::new(config.memory),
             flows: FlowTable::new(config.flows),
             per_weight: config.weights.given().iter().map(|weight| 1.0 / weight).collect(),
-            fair: FairShare::new(config, &link),
+            law: law(config),
+            fair: FairShare::default(),
+            capacity: Capacity { rate, most: rate / config.weights.extent().0 },
+            overflows: Overflows::new(config.overflow.get(), config.overflow_most.get()),
             threshold: config.threshold,
             doomed: false,
         };

@@ -22,6 +22,7 @@ pub mod feng_red;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod fred;
+pub mod hcsfq;
 pub mod hhf;
 pub mod hits;
 pub mod hosts;

@@ -34,6 +34,7 @@ mod fq_codel;
 mod fq_pie;
 mod fred;
 mod golden;
+mod hcsfq;
 mod hhf;
 mod hosts;
 mod inherit;

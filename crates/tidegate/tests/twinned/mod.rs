@@ -57,6 +57,7 @@ pub mod dualpi2;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod fred;
+pub mod hcsfq;
 pub mod hhf;
 pub mod pie;
 pub mod purge;
@@ -136,6 +137,7 @@ pub fn run(case: &Case, tape: &mut Tape) {
             "fq_codel" => with::<fq_codel::Twinned>(case, tape),
             "fq_pie" => with::<fq_pie::Twinned>(case, tape),
             "fred" => with::<fred::Twinned>(case, tape),
+            "hcsfq" => with::<hcsfq::Twinned>(case, tape),
             "hhf" => with::<hhf::Twinned>(case, tape),
             "pie" => with::<pie::Twinned>(case, tape),
             "purge" => with::<purge::Twinned>(case, tape),
