@@ -370,6 +370,13 @@ const SUBJECTS: &[Subject] = &[
         took: |c| c.offered - c.dropped(DropReason::Overlimit),
         mixes: Mixes::Thousand,
     },
+    Subject {
+        name: "hcsfq",
+        settings: &[],
+        path: "is judged by its label, none for want of room",
+        took: |c| c.offered - c.dropped(DropReason::Overlimit),
+        mixes: Mixes::Thousand,
+    },
 ];
 
 const DIE: &str = "rolls a die between the thresholds";

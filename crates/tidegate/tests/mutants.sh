@@ -28,13 +28,14 @@ tests_of() {
         parts/drop_history | parts/pre_filter) echo red_pd ;;
         parts/ewma) echo red fred bare ;;
         parts/fair_control) echo afd ewfq ;;
-        parts/flow_table) echo fred bare csfq ;;
+        parts/fair_share) echo csfq hcsfq ;;
+        parts/flow_table) echo fred bare csfq hcsfq ;;
         parts/heaviest | parts/longest) echo fq_codel drr ;;
         parts/hit_cache | parts/matches) echo purge ;;
         parts/lines) echo fq_codel wfq choke drr dualpi2 ;;
         parts/mincount) echo mincount purge ;;
         parts/price) echo rem purge ;;
-        parts/rate) echo bare csfq ;;
+        parts/rate) echo bare csfq hcsfq ;;
         parts/round_robin | parts/turns) echo drr sfq ;;
         parts/sample_hold) echo ewfq ;;
         parts/sketch) echo hhf afq ;;
@@ -45,8 +46,8 @@ tests_of() {
 
 files=("$@")
 if [ ${#files[@]} = 0 ]; then
-    files=(queues/{purge,purge/{offenders,suspects},black,rem,care,cake,bare,fred,sred,red_pd,csfq,ewfq,wfq,afd,choke,cobalt,codel,drr,sfq,sfq_red,sfred,fq_codel,fq_pie,hhf,afq,pie,dualpi2,dualpi2/{control,judge,protection,turn},tide,tide/{factors,lines,presets}}
-        parts/{band,bins,capture_list,class_lines,cobalt_law,codel_law,diffserv,drop_history,ewma,fair_clock,fair_control,flow_table,heaviest,host_load,sparse_first}
+    files=(queues/{purge,purge/{offenders,suspects},black,rem,care,cake,bare,fred,sred,red_pd,csfq,hcsfq,ewfq,wfq,afd,choke,cobalt,codel,drr,sfq,sfq_red,sfred,fq_codel,fq_pie,hhf,afq,pie,dualpi2,dualpi2/{control,judge,protection,turn},tide,tide/{factors,lines,presets}}
+        parts/{band,bins,capture_list,class_lines,cobalt_law,codel_law,diffserv,drop_history,ewma,fair_clock,fair_control,fair_share,flow_table,heaviest,host_load,sparse_first}
         parts/{hit_cache,jackknife,lines,longest,matches,mincount,new_and_old,pie_law,pre_filter,price,rate,round_robin,sample_hold,shadow}
         parts/{sketch,spread,turns,zombies})
 fi

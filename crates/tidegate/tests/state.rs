@@ -86,4 +86,5 @@ const TABLES: [&str; 18] = [
     "stages",
     "slots",
     "zombies",
+    "tenants",
 ];

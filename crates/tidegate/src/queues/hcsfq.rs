@@ -75,6 +75,9 @@ crate::params! {
     }
 }
 
+/// A tenant with at least this part of what comes has the whole link.
+const SOLE: f64 = 0.999;
+
 /// The rule of HCSFQ, edge and core in one.
 #[derive(Clone, Debug)]
 pub struct HcsfqRule {
@@ -109,12 +112,13 @@ impl HcsfqRule {
         self.flows.find(flow).map(|slot| self.flows[slot].rate())
     }
 
-    /// What a tenant of this weight may pass on: the link's fair share is its capacity.
+    /// What a tenant of this weight that sends so much may pass on: the link's fair share is its
+    /// capacity, and one that sends nearly all that comes has the whole link.
     #[inline]
-    fn part_of(&self, weight: f64) -> Capacity {
+    fn part_of(&self, sends: f64, weight: f64) -> Capacity {
         let alpha = self.link.alpha();
-        let most = self.capacity.rate;
-        let rate = if alpha > 0.0 { (alpha * weight).min(most) } else { most };
+        let shared = alpha > 0.0 && sends < SOLE * self.link.arrival_rate();
+        let rate = if shared { alpha * weight } else { self.capacity.rate };
         Capacity { rate, most: rate }
     }
 }
@@ -135,8 +139,9 @@ impl Policy for HcsfqRule {
         tenant.count(&self.law, arrival);
         self.link.count(&self.law, arrival);
         let weight = self.weights.of(pkt.class as usize);
-        self.link.judge(&self.law, arrival, tenant.arrival_rate() / weight, self.capacity);
-        let part = self.part_of(weight);
+        let sends = tenant.arrival_rate();
+        self.link.judge(&self.law, arrival, sends / weight, self.capacity);
+        let part = self.part_of(sends, weight);
         self.tenants[at].judge(&self.law, arrival, label, part);
     }
 

@@ -56,7 +56,7 @@ pub struct Arrival {
 }
 
 impl Node {
-    fn count(&mut self, set: &Setting, at: Arrival) {
+    pub fn count(&mut self, set: &Setting, at: Arrival) {
         self.arriving.update(at.now, at.len, set.k_a);
         // A packet that is dropped brings F down, if none was accepted for long.
         let quiet = self.accepted.last.is_none_or(|last| at.now - last > set.k_f);
@@ -68,7 +68,13 @@ impl Node {
     }
 
     /// estimate_alpha of a node that may pass on `capacity`, no child of it more than `most`.
-    fn estimate(&mut self, set: &Setting, at: Arrival, label: f64, (capacity, most): (f64, f64)) {
+    pub fn estimate(
+        &mut self,
+        set: &Setting,
+        at: Arrival,
+        label: f64,
+        (capacity, most): (f64, f64),
+    ) {
         let before = self.alpha;
         let below = set.threshold > 0.0 && at.q <= set.threshold;
         let over = at.now - self.since;
@@ -135,12 +141,13 @@ impl NaiveHcsfq {
         if node.alpha > 0.0 && label > 0.0 { f64::max(1.0 - node.alpha / label, 0.0) } else { 0.0 }
     }
 
-    /// What a tenant of this weight may pass on: the link's fair share is its capacity.
-    pub fn capacity(&self, weight: f64) -> f64 {
-        if self.link.alpha > 0.0 {
-            f64::min(self.link.alpha * weight, self.set.capacity)
-        } else {
+    /// What a tenant of this weight that sends so much may pass on: the link's fair share is its
+    /// capacity, or the whole link if nobody else sends a thousandth of what comes.
+    pub fn capacity(&self, sends: f64, weight: f64) -> f64 {
+        if self.link.alpha == 0.0 || sends >= 0.999 * self.link.arriving.rate {
             self.set.capacity
+        } else {
+            self.link.alpha * weight
         }
     }
 
@@ -150,8 +157,9 @@ impl NaiveHcsfq {
         let mut node = self.tenants[&tenant];
         node.count(&set, at);
         self.link.count(&set, at);
-        self.link.estimate(&set, at, node.arriving.rate / weight, (set.capacity, set.most));
-        let capacity = self.capacity(weight);
+        let sends = node.arriving.rate;
+        self.link.estimate(&set, at, sends / weight, (set.capacity, set.most));
+        let capacity = self.capacity(sends, weight);
         node.estimate(&set, at, label, (capacity, capacity));
         self.tenants.insert(tenant, node);
     }

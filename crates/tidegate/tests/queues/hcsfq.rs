@@ -43,7 +43,6 @@ const PAPER: Setting = Setting {
 };
 
 // ---- the twin
-// ------------------------------------------------------------------------------------------------------
 
 /// Two tenants of 1 MB/s each: the link's share goes from 0.8 to 0.6 MB/s when 4/3 MB/s are
 /// accepted, and from there down by a quarter at most. The tenant's flows then share 0.6 MB/s.
@@ -67,34 +66,37 @@ fn the_twin_gives_the_golden_numbers() {
     twin.arrival(at, 7, 1.0, 5e5);
     assert!((twin.link.alpha - 6e5).abs() < 1e-6, "{}", twin.link.alpha);
     assert!((twin.tenants[&7].alpha - 7.5e5).abs() < 1e-6, "0.6 / 0.8, {:?}", twin.tenants[&7]);
-    assert_eq!([0.5, 1.0, 2.0].map(|weight| twin.capacity(weight)), [3e5, 6e5, 1e6]);
+    assert_eq!([0.5, 1.0, 2.0].map(|weight| twin.capacity(1e6, weight)), [3e5, 6e5, 12e5]);
+    assert_eq!(twin.capacity(1.999e6, 0.5), 1e6, "nobody else sends a thousandth");
     // Twice as much as fits was accepted: a quarter less, no more.
     (twin.link.since, twin.link.accepted) = (0.0, estimate(2e6));
     twin.arrival(at, 7, 1.0, 5e5);
     assert!((twin.link.alpha - 4.5e5).abs() < 1e-6, "{}", twin.link.alpha);
 }
 
-/// Without congestion alpha becomes the largest label, or a tenth of the capacity. Where nothing was
-/// accepted for K_f, a packet that is dropped lowers F.
+/// Without congestion alpha becomes the largest label, or a tenth of the capacity. Where nothing
+/// was accepted for K_f, a packet that is dropped lowers F.
 #[test]
 fn the_twin_keeps_its_windows() {
-    let mut twin = NaiveHcsfq::new(PAPER);
+    let mut node = Node::default();
     let at = |now| Arrival { now, len: 1.0, dropped: false, q: 0.0 };
-    twin.drop(0.0, 7, 0.0);
-    for (now, label) in [(1e3, 3e5), (1.9e4, 2e5), (2e4, 9e5)] {
-        twin.arrival(at(now), 7, 1.0, label);
-    }
-    assert_eq!((twin.tenants[&7].alpha, twin.tenants[&7].largest), (3e5, 1e5));
-    twin.arrival(at(4e4), 7, 1.0, 0.0);
-    assert_eq!(twin.tenants[&7].alpha, 3e5 * 0.75, "a quarter less, though no label is as large");
-    (3..10).for_each(|n| twin.arrival(at(2e4 * n as f64), 7, 1.0, 0.0));
-    assert_eq!(twin.tenants[&7].alpha, 1e5);
-    let before = twin.link.accepted;
-    let dropped = |now| Arrival { dropped: true, ..at(now) };
-    twin.arrival(dropped(1.99e5), 7, 1.0, 0.0);
-    assert_eq!(twin.link.accepted, before, "within K_f");
-    twin.arrival(dropped(2.01e5), 7, 1.0, 0.0);
-    assert!(twin.link.accepted.rate < before.rate);
+    let comes = |node: &mut Node, now, label| {
+        node.count(&PAPER, at(now));
+        node.estimate(&PAPER, at(now), label, (1e6, 1e6));
+        (node.alpha, node.largest)
+    };
+    assert_eq!(comes(&mut node, 1e3, 3e5), (0.0, 3e5));
+    assert_eq!(comes(&mut node, 1.9e4, 2e5), (0.0, 3e5));
+    assert_eq!(comes(&mut node, 2e4, 9e5), (3e5, 1e5));
+    assert_eq!(comes(&mut node, 4e4, 0.0), (3e5 * 0.75, 1e5), "no label is as large");
+    let last = (3..10).map(|n| comes(&mut node, 2e4 * n as f64, 0.0)).last();
+    assert_eq!(last, Some((1e5, 1e5)));
+    let before = node.accepted;
+    node.count(&PAPER, Arrival { dropped: true, ..at(1.99e5) });
+    assert_eq!(node.accepted, before, "within K_f");
+    node.count(&PAPER, Arrival { dropped: true, ..at(2.01e5) });
+    assert!(node.accepted.rate < before.rate);
+    let mut twin = NaiveHcsfq::new(PAPER);
     twin.link.alpha = 1e5;
     twin.overflow(1e6);
     assert_eq!(twin.link.alpha, 9.9e4);
@@ -140,7 +142,6 @@ fn twin_agrees_in_every_mode() {
 }
 
 // ---- who gets what
-// ------------------------------------------------------------------------------------------------------
 
 /// A CBR flow of `rate` Mbit/s, or on average; of a tenant, which is its source host and its class.
 #[derive(Clone, Copy)]
@@ -154,8 +155,8 @@ fn flows(tenant: u16, count: usize, rate: f64) -> Vec<Sender> {
     vec![Sender { tenant, rate }; count]
 }
 
-/// Senders of packets of `len` bytes that begin at random times, into a link that was built with the
-/// queue: what each gets, in Mbit/s, from a fifth of `time` on.
+/// Senders of packets of `len` bytes that begin at random times, into the link of the queue: what
+/// each gets, in Mbit/s, from a fifth of `time` on.
 fn share(queue: &mut Hcsfq, link: Link, senders: &[Sender], len: u32, time: Span) -> Vec<f64> {
     let mut start = stats::dice("start", senders.len() as u64);
     let gap = |sender: &Sender| Span::from_secs(8e-6 * len as f64 / sender.rate);
@@ -283,6 +284,55 @@ fn weights_divide_the_link() {
     is_fair(&senders, &[("weights", "1:3")], &[1.0, 3.0], "beyond the last");
 }
 
+/// With a single tenant it is CSFQ: the same verdict on every packet, with the same dice. Overflows
+/// are left out: they lower the tenants' share, of which there is one.
+#[test]
+fn with_one_tenant_it_is_csfq() {
+    let link = slow_link();
+    let ours = hcsfq("auto", &[("overflow", "0")], link, stats::dice("one", 0));
+    let like = [("link_memory", "100 ms"), ("overflow", "0")];
+    let csfq = support::config("csfq", Some("auto"), &like, &link);
+    let csfq = csfq.build(link, stats::dice("one", 0)).unwrap();
+    let (mut queues, mut dice, mut drops) = ((ours, csfq), stats::dice("one", 1), 0);
+    let (mut now, mut free, mut line) = (Time::ZERO, Time::ZERO, Pacer::new(link.rate));
+    for n in 0..200_000_u64 {
+        let flows = 1 + dice.below(8);
+        let flow = dice.below(flows);
+        let pkt = Packet::new(flow, 1000).with_hosts(Hosts::new(1, 1));
+        let mut fates = (Fate::default(), Fate::default());
+        queues.0.enqueue(now, pkt, &mut fates.0);
+        queues.1.enqueue(now, pkt, &mut fates.1);
+        assert_eq!(fates.0, fates.1, "packet {n}");
+        drops += u64::from(fates.0.dropped == Some(DropReason::Unfair));
+        // Now a third more than the line, now a third less.
+        now += Span::from_secs(dice.exponential(if n % 60_000 < 40_000 { 6e-4 } else { 12e-4 }));
+        while free <= now {
+            let sent = queues.0.dequeue(free, &mut NullSink);
+            assert_eq!(sent, queues.1.dequeue(free, &mut NullSink));
+            let Some(pkt) = sent else { break };
+            free += line.next(pkt.len);
+        }
+        free = free.max(now);
+    }
+    assert!(drops > 10_000, "{drops}");
+}
+
+/// The simulator's constants hold eight packets of its link of 1 Gbit/s, and the tenant with more
+/// flows gets half as much again and more. Four times as long, with K_c = 2 K_a, both get the same.
+#[test]
+fn the_simulators_constants_favour_many_flows() {
+    let link = support::link("1 Gbit/s", "320 packets", "1500 B");
+    let senders = [flows(0, 1, 200.0), flows(0, 1, 800.0), flows(1, 8, 150.0)].concat();
+    let ratio = |settings: &[(&str, &str)]| {
+        let mut queue = hcsfq("paper", settings, link, stats::dice("constants", 0));
+        let sent = share(&mut queue, link, &senders, 1500, Span::from_millis(200));
+        sent[2..].iter().sum::<f64>() / (sent[0] + sent[1])
+    };
+    let long = [("memory", "400 us"), ("link_memory", "400 us"), ("window", "800 us")];
+    let (short, long) = (ratio(&[]), ratio(&long));
+    assert!((1.3..2.2).contains(&short) && (long - 1.0).abs() < 0.07, "{short} {long}");
+}
+
 /// Drivers that give no hosts: each flow is a tenant of its own, and all get the same.
 #[test]
 fn without_hosts_each_flow_is_a_tenant() {
@@ -321,7 +371,6 @@ fn any_demand_is_shared_max_min() {
 }
 
 // ---- what is kept
-// ------------------------------------------------------------------------------------------------------
 
 /// As long as nothing is known nobody is dropped from, and a flow's first packet has no label: a
 /// tenant that invents flows is not held back.

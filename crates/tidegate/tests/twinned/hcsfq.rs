@@ -94,7 +94,7 @@ impl Qdisc for Twinned {
         let weight = self.weights.of(pkt.class as usize);
         self.twin.arrival(Arrival { now: nanos, len, dropped, q }, tenant, weight, label);
         let nodes = [self.twin.link, self.twin.tenants[&tenant]];
-        let part = self.twin.capacity(weight);
+        let part = self.twin.capacity(nodes[1].arriving.rate, weight);
         let rule = self.queue.policy();
         let fast = [rule.link().is_congested(), rule.tenant(tenant).unwrap().is_congested()];
         self.congestion(fast[0], nodes[0], self.twin.set.capacity);
