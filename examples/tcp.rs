@@ -3,7 +3,7 @@ use smoltcp::{iface::*, phy::*, socket::tcp, time::Instant, wire::*};
 use tidegate::{Packet, Time};
 use tidegate_examples::{End, beside_a_flood};
 
-const WINDOW: usize = 32_768; // Less than the path and the queue hold: smoltcp repairs losses slowly.
+const WINDOW: usize = 32_768; // Less than path and queue hold: smoltcp repairs losses slowly.
 
 /// What has come, and what is to go.
 #[derive(Default)]

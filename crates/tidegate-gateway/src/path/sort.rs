@@ -292,7 +292,7 @@ mod tests {
         let error = deal(&mut config("sfb"), &[all]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "queue = sfb: knows no classes; those that do are csfq, wfq, ewfq, drr, tide, hcsfq"
+            "queue = sfb: knows no classes; those that do are csfq, wfq, ewfq, drr, tide, bc_pqp, hcsfq"
         );
     }
 

@@ -34,7 +34,7 @@ crate::params! {
     /// The parameters of BC-PQP. Defaults are the preset `paper`.
     pub struct BcPqpConfig {
         /// How many phantom queues there are.
-        phantoms: u32 = 5, "N", 1 ..= 65_536;
+        classes: u32 = 5, "N", 1 ..= 65_536;
         /// What decides the phantom queue of a packet: a hash of its flow, or the class that the
         /// driver gave it.
         map: Map = Map::Flow, "", 0 ..= 0;
@@ -55,7 +55,7 @@ crate::params! {
         burst_control: BurstControl = BurstControl::Growth, "", 0 ..= 0;
         /// The time over which bursts are judged.
         window: Span = Span::from_millis(120), "T", 1_000 ..= 3_600_000_000_000_u64;
-        /// By which part more or less is too much.
+        /// How much more or less than a share is too much, as a part of it.
         theta: f64 = 0.5, "theta", 0.0 ..= 1.0;
     }
 }
@@ -214,7 +214,7 @@ fn auto(link: &Link) -> BcPqpConfig {
     let phantom = (packets * link.mean_packet.get() as f64) as u64;
     let least = 2 * auto_frame(link).get();
     BcPqpConfig {
-        phantoms: auto_buckets(link),
+        classes: auto_buckets(link),
         ways: WAYS,
         share: Prob::clip(AUTO_SHARE),
         phantom_limit: Bytes::new(phantom.min(most).max(least)),
@@ -253,10 +253,10 @@ impl Entry for BcPqp {
             let exact = config.quantum.get() as f64 * config.weights.of(class);
             (exact + 0.5).max(1.0) as u64
         };
-        let quanta: Vec<u64> = (0..config.phantoms as usize).map(quantum).collect();
+        let quanta: Vec<u64> = (0..config.classes as usize).map(quantum).collect();
         let rate = ((link.rate.as_bps() as f64 * config.share.get() + 0.5) as u64).max(1);
         let rule = BcPqpRule {
-            classes: Classes::new(config.map, config.phantoms, config.ways, &mut dice),
+            classes: Classes::new(config.map, config.classes, config.ways, &mut dice),
             phantoms: Phantoms::new(quanta, config.phantom_limit.get()),
             rate,
             window: rate as f64 / 8e9 * config.window.as_nanos() as f64,
@@ -274,8 +274,8 @@ impl Entry for BcPqp {
 
     fn state_bytes(config: &BcPqpConfig, _: &Link) -> u64 {
         core::mem::size_of::<Self>() as u64
-            + Phantoms::bytes(config.phantoms as u64)
-            + Ways::bytes(config.phantoms, config.ways)
+            + Phantoms::bytes(config.classes as u64)
+            + Ways::bytes(config.classes, config.ways)
     }
 
     fn bucket_lifetime(config: &BcPqpConfig) -> Option<Span> {
@@ -284,6 +284,6 @@ impl Entry for BcPqp {
 
     fn hash_table(config: &BcPqpConfig) -> Option<HashTable> {
         (config.map == Map::Flow)
-            .then_some(HashTable { buckets: config.phantoms, ways: config.ways })
+            .then_some(HashTable { buckets: config.classes, ways: config.ways })
     }
 }

@@ -32,7 +32,7 @@ fn the_twin_gives_what_was_worked_out_by_hand() {
 
 fn drive(settings: &[(&str, &str)], operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", "100 packets", "770 B");
-    let settings = [&[("phantoms", "16"), ("phantom_limit", "8 kB")], settings].concat();
+    let settings = [&[("classes", "16"), ("phantom_limit", "8 kB")], settings].concat();
     let config = support::config("bc_pqp", Some("paper"), &settings, &link);
     twinned::restless(&config, &link, operations)
 }
@@ -72,7 +72,7 @@ fn wide() -> Link {
 /// Packets of 1000 bytes from each class, so many a millisecond, for so many milliseconds; how many
 /// of each were let in.
 fn offer(settings: &[(&str, &str)], a_ms: [u64; 2], ms: u64) -> [u64; 2] {
-    let two = [("map", "class"), ("phantoms", "2"), ("burst", "0 B")];
+    let two = [("map", "class"), ("classes", "2"), ("burst", "0 B")];
     let settings = [&two, settings].concat();
     let config = support::config("bc_pqp", Some("paper"), &settings, &wide());
     let mut queue = config.build(wide(), Rng::from_seed(1)).unwrap();
@@ -144,7 +144,7 @@ fn auto_scales_with_the_line() {
     // At the most ten seconds of the line.
     assert_eq!(of("10 Gbit/s", "phantom_limit"), "12.5 GB");
     assert_eq!(
-        (of("10 Mbit/s", "phantoms"), of("1 Gbit/s", "phantoms")),
+        (of("10 Mbit/s", "classes"), of("1 Gbit/s", "classes")),
         ("1024".into(), "16384".into())
     );
 }

@@ -79,8 +79,8 @@ impl Qdisc for Twinned {
 impl super::Twinned for Twinned {
     fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Twinned> {
         // It walks all phantom queues at every call.
-        let few = Set(config).number("phantoms").min(16.0);
-        let config = with_known(config, &[("phantoms", &few.to_string())]);
+        let few = Set(config).number("classes").min(16.0);
+        let config = with_known(config, &[("classes", &few.to_string())]);
         let AnyQueue::BcPqp(queue) = config.build(link, dice).ok()? else { return None };
         let set = Set(&config);
         let weights: ByClass<f64> = Value::read(&set.text("weights")).unwrap();
