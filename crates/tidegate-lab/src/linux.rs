@@ -83,6 +83,11 @@ impl Words<'_> {
             ("burst", unit) => self.burst(unit)?.to_string(),
             ("ecn", _) => self.ecn().into(),
             ("sfq_flows", _) => self.sfq_flows()?.to_string(),
+            ("ack_filter", _) => match self.config.get(name)?.as_str() {
+                "filter" => " ack-filter".into(),
+                "aggressive" => " ack-filter-aggressive".into(),
+                _ => String::new(),
+            },
             ("ecn_prob", _) if self.ecn().is_empty() => String::new(),
             ("ecn_prob", unit) => format!(" ecn_prob {}", self.param(name, unit)?),
             // Linux marks from one delay on, ours with a ramp around it.

@@ -17,11 +17,12 @@ use core::str::FromStr;
 
 use siphasher::sip::SipHasher13;
 use tidegate::units::UnitError;
-use tidegate::{Asks, Hosts, Packet, Seed};
+use tidegate::{Ack, Asks, Hosts, Packet, Seed};
 
 use crate::ends::{Address, Ends, Transport};
 use crate::frame::Frame;
 use crate::service::Dscp;
+use crate::tcp;
 
 /// Which packets are one flow.
 ///
@@ -129,6 +130,15 @@ impl FlowHasher {
             self.sip.hash(encoded.bytes()) as u16
         };
         Hosts::new(host(ends.source), host(ends.destination))
+    }
+
+    /// What `frame`, whose bytes are `bytes`, acknowledges, for
+    /// [`Qdisc::enqueue_ack`](tidegate::Qdisc::enqueue_ack). Its connection is addresses and
+    /// ports, whatever the flow key is.
+    pub fn ack(&self, frame: &Frame, bytes: &[u8]) -> Option<Ack> {
+        let mut encoded = Encoded { bytes: [0; 48], len: 0 };
+        encoded.flow(&Flow::FiveTuple(frame.ends));
+        tcp::ack(frame, bytes, self.sip.hash(encoded.bytes()))
     }
 
     /// `packet` with what a queue `asks` for of `frame`, whose bytes are `bytes`.

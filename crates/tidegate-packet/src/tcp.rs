@@ -12,6 +12,8 @@
 //! let segment = Segment::of(&frame, &bytes).unwrap();
 //! assert_eq!((segment.seq, segment.payload, segment.ack), (7, 100, Some(0)));
 //! ```
+use tidegate::Ack;
+
 use crate::ends::Transport;
 use crate::frame::Frame;
 use crate::header::array;
@@ -39,10 +41,17 @@ const FIN: u8 = 1;
 const SYN: u8 = 2;
 const RST: u8 = 4;
 const ACK: u8 = 16;
+/// ECE and CWR are the two bits from here on (RFC 3168 §6.1).
+const ECHO: u32 = 6;
+/// Reserved bits of the byte that has the header's length.
+const RESERVED: u8 = 0xf;
 // Kinds of options: the two without a length, and the time stamps.
 const END: u8 = 0;
 const PAD: u8 = 1;
 const STAMPS: u8 = 8;
+// Selective acknowledgements (RFC 2018), and a signature (RFC 2385), which says nothing.
+const BLOCKS: u8 = 5;
+const SIGNATURE: u8 = 19;
 
 impl Segment {
     /// The segment in `frame`, which was read from `bytes`; `None` if it is not TCP, or its header
@@ -68,6 +77,57 @@ impl Segment {
             ends: flags & (FIN | RST) != 0,
             stamps: stamps(options.unwrap_or_default()),
         })
+    }
+}
+
+/// What the TCP segment in `frame`, which was read from `bytes`, acknowledges, as one of
+/// `connection`; `None` if it opens one or acknowledges nothing.
+///
+/// It says more if it has data, flags beside ACK, ECE and CWR, reserved bits, or an option that is
+/// not a time stamp, a signature or selective acknowledgements.
+pub(crate) fn ack(frame: &Frame, bytes: &[u8], connection: u64) -> Option<Ack> {
+    let segment = Segment::of(frame, bytes)?;
+    let number = segment.ack.filter(|_| !segment.opens)?;
+    let (at, _) = frame.ip?.transport(bytes, frame.len)?;
+    let [length, flags]: [u8; 2] = array(bytes, at + 12)?;
+    let whole = bytes.get(at + LEAST_HEADER..at + (length >> 4) as usize * 4);
+    let mut blocks = [[0; 2]; 4];
+    let count = whole.and_then(|options| known(options, &mut blocks));
+    let ack = Ack::new(connection, number)
+        .with_echo(flags >> ECHO)
+        .with_stamps(segment.stamps.map(|(own, echoed)| [own, echoed]))
+        .with_blocks(&blocks[..count.unwrap_or(0)]);
+    let plain = segment.payload == 0
+        && length & RESERVED == 0
+        && flags & ((1 << ECHO) - 1) == ACK
+        && count.is_some();
+    Some(if plain { ack } else { ack.saying_more() })
+}
+
+/// How many `blocks` a header's `options` acknowledge; `None` if some option is not known.
+fn known(mut options: &[u8], blocks: &mut [[u32; 2]; 4]) -> Option<usize> {
+    let mut count = 0;
+    loop {
+        match *options {
+            [END, ..] | [] => return Some(count),
+            [PAD, ref rest @ ..] => options = rest,
+            [kind, length, ..] if length >= 2 => {
+                let data = options.get(2..length as usize)?;
+                match (kind, data.len()) {
+                    (STAMPS, 8) | (SIGNATURE, 16) => {}
+                    (BLOCKS, bytes) if bytes % 8 == 0 => {
+                        for block in data.chunks_exact(8) {
+                            let number = |at| array(block, at).map(u32::from_be_bytes);
+                            *blocks.get_mut(count)? = [number(0)?, number(4)?];
+                            count += 1;
+                        }
+                    }
+                    _ => return None,
+                }
+                options = &options[length as usize..];
+            }
+            _ => return None,
+        }
     }
 }
 
@@ -127,6 +187,45 @@ mod tests {
         assert_eq!((syn.opens, syn.ends, syn.ack, syn.stamps), (true, false, None, None));
         assert!(read(&packet(RST, &[], 0), 40).unwrap().ends);
         assert!(read(&packet(FIN | ACK, &[], 0), 40).unwrap().ends);
+    }
+
+    fn ack_of(bytes: &[u8], wire: u32) -> Option<Ack> {
+        ack(&Frame::parse(LinkType::Raw, bytes, wire), bytes, 7)
+    }
+
+    #[test]
+    fn what_is_acknowledged() {
+        assert_eq!(ack_of(&packet(ACK, &[], 0), 60), Some(Ack::new(7, 9)));
+        let stamps = [PAD, PAD, STAMPS, 10, 0, 0, 1, 0, 0, 0, 0, 5];
+        let stamped = Ack::new(7, 9).with_stamps(Some([256, 5]));
+        assert_eq!(ack_of(&packet(ACK, &stamps, 0), 60), Some(stamped));
+        assert_eq!(ack_of(&packet(ACK, &stamps, 8), 60), Some(stamped.saying_more()));
+        let echo = Ack::new(7, 9).with_echo(1);
+        assert_eq!(ack_of(&packet(ACK | 0x40, &[], 0), 60), Some(echo));
+        let blocks = [PAD, PAD, BLOCKS, 18, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0];
+        let selective = Ack::new(7, 9).with_blocks(&[[256, 512], [768, 1024]]);
+        assert_eq!(ack_of(&packet(ACK, &blocks, 0), 60), Some(selective));
+    }
+
+    /// Whatever is not known to say nothing says more; what opens a connection acknowledges nothing.
+    #[test]
+    fn what_says_more_than_it_acknowledges() {
+        for flags in [FIN, RST, 8, 32] {
+            assert!(!ack_of(&packet(ACK | flags, &[], 0), 60).unwrap().is_pure(), "{flags}");
+        }
+        for options in
+            [&[253, 4, 0, 0][..], &[BLOCKS, 6, 0, 0, 0, 0], &[STAMPS, 0], &[2, 4, 5, 180]]
+        {
+            assert!(!ack_of(&packet(ACK, options, 0), 60).unwrap().is_pure(), "{options:?}");
+        }
+        let mut reserved = packet(ACK, &[], 0);
+        reserved[32] |= 1;
+        assert!(!ack_of(&reserved, 60).unwrap().is_pure());
+        assert_eq!(ack_of(&packet(ACK | SYN, &[], 0), 60), None);
+        assert_eq!(ack_of(&packet(RST, &[], 0), 60), None);
+        // Options that a snap length has cut off.
+        let cut = packet(ACK, &[PAD, PAD, STAMPS, 10, 0, 0, 1, 0, 0, 0, 0, 5], 0);
+        assert!(!ack_of(&cut[..44], 60).unwrap().is_pure());
     }
 
     #[test]

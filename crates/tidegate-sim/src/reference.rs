@@ -239,8 +239,12 @@ impl<Q: Qdisc> Reference<Q> {
                     flight.body = channel.enter(flight.body);
                 }
                 let packet = self.waiting.keep(flight, label);
+                let ack = label.acknowledges.then(|| self.waiting.ack(&flight));
                 let mut fate = Fate { waiting: &mut self.waiting, meters: &mut self.meters, meter };
-                queue.enqueue(Time::from_nanos(now), packet, &mut fate);
+                match &ack {
+                    None => queue.enqueue(Time::from_nanos(now), packet, &mut fate),
+                    Some(ack) => queue.enqueue_ack(Time::from_nanos(now), packet, ack, &mut fate),
+                }
             }
         }
         if !link.busy && link.queue.backlog().packets > 0 {

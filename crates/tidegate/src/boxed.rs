@@ -13,6 +13,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
+use crate::ack::Ack;
 use crate::packet::Packet;
 use crate::qdisc::{Backlog, DropReason, Gauge, MarkReason, Qdisc, Sink};
 use crate::units::Time;
@@ -42,6 +43,11 @@ impl Qdisc for BoxedQueue {
     }
 
     #[inline(never)]
+    fn enqueue_ack<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, ack: &Ack, out: &mut S) {
+        self.0.enqueue_ack(now, pkt, ack, &mut Through(out));
+    }
+
+    #[inline(never)]
     fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
         self.0.dequeue(now, &mut Through(out))
     }
@@ -66,6 +72,7 @@ impl Qdisc for BoxedQueue {
 /// [`Qdisc`] without type parameters, so that it can be behind a pointer.
 trait Object: Send {
     fn enqueue(&mut self, now: Time, pkt: Packet, out: &mut dyn Sink);
+    fn enqueue_ack(&mut self, now: Time, pkt: Packet, ack: &Ack, out: &mut dyn Sink);
     fn dequeue(&mut self, now: Time, out: &mut dyn Sink) -> Option<Packet>;
     fn advance(&mut self, now: Time);
     fn wake_at(&self) -> Option<Time>;
@@ -76,6 +83,10 @@ trait Object: Send {
 impl<Q: Qdisc + Send> Object for Q {
     fn enqueue(&mut self, now: Time, pkt: Packet, out: &mut dyn Sink) {
         Qdisc::enqueue(self, now, pkt, out);
+    }
+
+    fn enqueue_ack(&mut self, now: Time, pkt: Packet, ack: &Ack, out: &mut dyn Sink) {
+        Qdisc::enqueue_ack(self, now, pkt, ack, out);
     }
 
     fn dequeue(&mut self, now: Time, out: &mut dyn Sink) -> Option<Packet> {

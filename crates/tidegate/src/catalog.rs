@@ -6,6 +6,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::ack::Ack;
 use crate::config::{ConfigError, Param, Params};
 pub use crate::entry::{DEFAULT_PRESET, Info, Linux, TARGET_RTT};
 use crate::entry::{Entry, HashTable};
@@ -74,6 +75,15 @@ macro_rules! catalog {
             #[inline]
             fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
                 match self { $(AnyQueue::$variant(q) => q.enqueue(now, pkt, out)),+ }
+            }
+            fn enqueue_ack<S: Sink + ?Sized>(
+                &mut self,
+                now: Time,
+                pkt: Packet,
+                ack: &Ack,
+                out: &mut S,
+            ) {
+                match self { $(AnyQueue::$variant(q) => q.enqueue_ack(now, pkt, ack, out)),+ }
             }
             #[inline]
             fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {

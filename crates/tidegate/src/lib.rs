@@ -24,6 +24,7 @@
 
 extern crate alloc;
 
+mod ack;
 pub mod bottleneck;
 pub mod boxed;
 pub mod catalog;
@@ -41,6 +42,7 @@ pub mod rng;
 pub mod units;
 pub mod written;
 
+pub use ack::Ack;
 pub use bottleneck::Bottleneck;
 pub use config::ConfigError;
 pub use packet::{Asks, Ecn, Hosts, Packet};

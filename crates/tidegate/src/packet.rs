@@ -61,6 +61,9 @@ pub struct Asks {
     pub hosts: bool,
     /// [`Packet::dscp`].
     pub dscp: bool,
+    /// An [`Ack`](crate::Ack) beside each packet that is one
+    /// ([`Qdisc::enqueue_ack`](crate::Qdisc::enqueue_ack)).
+    pub acks: bool,
 }
 
 /// A packet as a queue sees it.

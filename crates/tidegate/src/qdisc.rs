@@ -1,4 +1,5 @@
 //! What a queue is, what it tells, and the link it is built for.
+use crate::ack::Ack;
 use crate::config::ConfigError;
 use crate::packet::Packet;
 use crate::units::{Bytes, Rate, Size, Time};
@@ -12,6 +13,13 @@ pub trait Qdisc {
     /// Offers `pkt`. Every packet that leaves other than by [`dequeue`](Qdisc::dequeue) (`pkt`
     /// itself, or a victim evicted for it) is reported to `out` exactly once.
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S);
+
+    /// Offers `pkt`, which acknowledges `ack`. Only a queue that asks for acknowledgements
+    /// ([`Asks::acks`](crate::Asks)) treats it otherwise than any packet.
+    fn enqueue_ack<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, ack: &Ack, out: &mut S) {
+        let _ = ack;
+        self.enqueue(now, pkt, out);
+    }
 
     /// The packet to send at `now`, or `None` when there is none to send yet; head drops go to
     /// `out`.

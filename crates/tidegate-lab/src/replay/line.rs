@@ -1,7 +1,7 @@
 //! The link behind the queue, and what it tells.
 use tidegate::catalog::AnyQueue;
 use tidegate::units::Pacer;
-use tidegate::{Backlog, DropReason, Link, MarkReason, Packet, Qdisc, Sink, Span, Time};
+use tidegate::{Ack, Backlog, DropReason, Link, MarkReason, Packet, Qdisc, Sink, Span, Time};
 
 use super::Class;
 use super::delays::{CELLS, Dense};
@@ -123,12 +123,16 @@ impl ReplayLine {
         self.tally.packets.iter().map(|c| c.offered).sum()
     }
 
-    /// Offers `pkt` at `now`, which is no earlier than for any packet before.
-    pub(super) fn offer(&mut self, now: Time, pkt: Packet) {
+    /// Offers `pkt` at `now`, which is no earlier than for any packet before, with what it
+    /// acknowledges.
+    pub(super) fn offer(&mut self, now: Time, pkt: Packet, ack: Option<&Ack>) {
         self.run_until(now);
         self.bring_up(now);
         self.tally.offered(&pkt);
-        self.queue.enqueue(now, pkt, &mut self.tally);
+        match ack {
+            None => self.queue.enqueue(now, pkt, &mut self.tally),
+            Some(ack) => self.queue.enqueue_ack(now, pkt, ack, &mut self.tally),
+        }
         if let State::Idle(_) = self.link {
             self.ask(now);
         }

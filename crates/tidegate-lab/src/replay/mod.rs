@@ -323,7 +323,9 @@ fn offer_all(
                     .slot(hasher.hash(&frame.ends), class, || hasher.flow(&frame.ends));
                 let packet = Packet::new(slot.flow_hash, frame.len).with_class(class as u16);
                 let packet = packet.with_ecn(frame.ecn).with_slot(slot.number);
-                line.offer(last, hasher.answer(asks, packet, &frame, captured.bytes));
+                let packet = hasher.answer(asks, packet, &frame, captured.bytes);
+                let ack = if asks.acks { hasher.ack(&frame, captured.bytes) } else { None };
+                line.offer(last, packet, ack.as_ref());
             }
             Ok(None) => return Ok((None, last)),
             Err(damage) => return Ok((Some(damage), last)),

@@ -419,7 +419,7 @@ dscp = 46
 "#;
 
 #[test]
-fn cake_knows_hosts_and_code_points() {
+fn queues_know_hosts_and_code_points() {
     let scenario = Scenario::parse(HOSTS.as_bytes(), "scenario.toml", &[]).unwrap();
     // It is written down as it was read.
     let again = Scenario::parse(scenario.resolved().as_bytes(), "scenario.toml", &[]).unwrap();
@@ -436,6 +436,10 @@ fn cake_knows_hosts_and_code_points() {
         ("cake,diffserv=besteffort,isolation=srchost", [0.4, 0.4, 0.2]),
         ("cake,isolation=flows", [0.08, 0.72, 0.2]),
         ("cake", [0.4, 0.4, 0.2]),
+        ("fq_codel", [0.091, 0.818, 0.091]),
+        ("fq_codel,isolation=dual-srchost", [0.4, 0.4, 0.2]),
+        ("drr,isolation=triple-isolate", [0.4, 0.4, 0.2]),
+        ("wfq,isolation=dual-srchost", [0.4, 0.4, 0.2]),
     ] {
         let got = parts(queue);
         let near = got.iter().zip(expected).all(|(got, part)| (got - part).abs() < 0.02);

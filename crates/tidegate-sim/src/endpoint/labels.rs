@@ -16,11 +16,13 @@ pub(crate) struct Labels {
     asked: Vec<Asked>,
 }
 
-/// A flow's hosts, in the direction of its data, and its code point.
+/// A flow's hosts, in the direction of its data, its code point, and whether its
+/// acknowledgements are looked at.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     hosts: Hosts,
     dscp: u8,
+    acks: bool,
 }
 
 impl Asked {
@@ -31,7 +33,8 @@ impl Asked {
         let source = forged.map_or(source, |key| key as u16);
         let there = Hosts::new(source, destination);
         let hosts = if body.is_data() { there } else { Hosts::new(destination, source) };
-        Label { hosts: Some(hosts), dscp: self.dscp, ..label }
+        let acknowledges = self.acks && !body.is_data();
+        Label { hosts: Some(hosts), dscp: self.dscp, acknowledges, ..label }
     }
 }
 
@@ -60,7 +63,8 @@ impl Labels {
                 // Numbers of nodes: hosts by hash would meet.
                 let hosts = Hosts::new(flow.from.0 as u16, flow.to.0 as u16);
                 let dscp = network.dscp.get(&FlowId(i as u32)).copied().unwrap_or(0);
-                labels.asked.push(Asked { hosts, dscp });
+                let acks = network.asks.acks && flow.source.tcp().is_some();
+                labels.asked.push(Asked { hosts, dscp, acks });
             }
         }
         labels
@@ -71,7 +75,8 @@ impl Labels {
     pub fn of(&self, number: u32, body: &Body) -> Label {
         let Own { flow, forger, class } = self.own[number as usize];
         let forged = (forger > 0).then(|| self.forgers[forger as usize - 1].key(body));
-        let label = Label { flow: forged.unwrap_or(flow), class, hosts: None, dscp: 0 };
+        let flow = forged.unwrap_or(flow);
+        let label = Label { flow, class, hosts: None, dscp: 0, acknowledges: false };
         match self.asked.get(number as usize) {
             Some(asked) => asked.label(body, forged, label),
             None => label,

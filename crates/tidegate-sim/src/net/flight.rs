@@ -1,7 +1,7 @@
 //! A packet in flight, and the store of what a queued packet carries.
 use std::collections::VecDeque;
 
-use tidegate::{Ecn, Hosts, Packet};
+use tidegate::{Ack, Ecn, Hosts, Packet};
 
 use crate::sources::tcp::Reports;
 
@@ -119,6 +119,8 @@ pub(crate) struct Label {
     pub hosts: Option<Hosts>,
     /// [`Packet::dscp`], for queues that ask.
     pub dscp: u8,
+    /// Whether it is an acknowledgement of TCP, for queues that ask.
+    pub acknowledges: bool,
 }
 
 /// What queued packets carry and the queue does not need, found by [`Packet::slot`].
@@ -156,6 +158,25 @@ impl Waiting {
             .with_slot(slot)
             .with_dscp(label.dscp);
         label.hosts.map_or(packet, |hosts| packet.with_hosts(hosts))
+    }
+
+    /// What `flight`, an acknowledgement of TCP, says. Numbers count segments; a part of one is not
+    /// all that such a packet says.
+    #[cold]
+    pub fn ack(&self, flight: &Flight) -> Ack {
+        let Flight { flow, body, .. } = *flight;
+        let connection = u64::from(flow) << 8 | u64::from(body.life());
+        let flags = body.flags();
+        let ack = if flags & flag::BLOCKS == 0 {
+            Ack::new(connection, body.seq())
+        } else {
+            let report = self.reports.look(body.seq());
+            let blocks = report.blocks.iter().filter(|block| block.from < block.to);
+            let blocks: Vec<[u32; 2]> = blocks.map(|block| [block.from, block.to]).collect();
+            Ack::new(connection, report.ack).with_blocks(&blocks)
+        };
+        let ack = ack.with_echo(u8::from(flags & flag::ECHO != 0));
+        if flags & flag::PART == 0 { ack } else { ack.saying_more() }
     }
 
     /// The flight stored for `packet`.

@@ -126,7 +126,7 @@ impl<Q> Network<Q> {
             again: BTreeMap::new(),
             media: BTreeMap::new(),
             forged: BTreeMap::new(),
-            asks: Asks { hosts: false, dscp: false },
+            asks: Asks { hosts: false, dscp: false, acks: false },
             dscp: BTreeMap::new(),
             starved_below: vec![],
             idle: vec![],
@@ -228,11 +228,12 @@ impl<Q> Network<Q> {
         self.again.insert(flow, periods);
     }
 
-    /// Some queue asks for hosts (the nodes from which and to which a packet goes) or code points;
-    /// without this, packets have neither.
+    /// Some queue asks for hosts (the nodes from which and to which a packet goes), code points or
+    /// acknowledgements (of TCP); without this, packets have none of them.
     pub fn ask(&mut self, asks: Asks) {
         self.asks.hosts |= asks.hosts;
         self.asks.dscp |= asks.dscp;
+        self.asks.acks |= asks.acks;
     }
 
     /// The packets of `flow` and their acknowledgements have the DiffServ code point `dscp`, which

@@ -3,6 +3,7 @@
 #[path = "../naive/newreno.rs"]
 pub(crate) mod newreno;
 
+mod ack_filter;
 mod at_queues;
 mod bbr;
 mod bottleneck;

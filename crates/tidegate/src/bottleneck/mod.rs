@@ -30,6 +30,7 @@ use alloc::collections::VecDeque;
 
 use slab::Slab;
 
+use crate::ack::Ack;
 use crate::catalog::AnyQueue;
 use crate::config::ConfigError;
 use crate::packet::Packet;
@@ -174,6 +175,20 @@ impl<T, Q: Qdisc> Bottleneck<T, Q> {
         self.catch_up(now);
         let slot = self.inside.insert((packet.slot, payload)) as u32;
         self.queue.enqueue(self.now, packet.with_slot(slot), &mut self.dropped);
+        self.offered();
+    }
+
+    /// The same for a packet that acknowledges `ack`, for queues that ask
+    /// ([`Asks::acks`](crate::Asks)).
+    pub fn offer_ack(&mut self, now: Time, packet: Packet, ack: &Ack, payload: T) {
+        self.catch_up(now);
+        let slot = self.inside.insert((packet.slot, payload)) as u32;
+        self.queue.enqueue_ack(self.now, packet.with_slot(slot), ack, &mut self.dropped);
+        self.offered();
+    }
+
+    #[inline]
+    fn offered(&mut self) {
         // A free link asks again, whatever it was waiting for.
         if self.wire.free() <= self.now && self.queue.backlog().packets > 0 {
             self.next = Some(self.wire.after(self.now));

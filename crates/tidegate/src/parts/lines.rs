@@ -124,6 +124,16 @@ impl Lines {
         (ends.backlog.packets > 0).then(|| &self.places[ends.head as usize].pkt)
     }
 
+    /// The places of those that wait in `line`, from the head on.
+    pub fn places_of(&self, line: usize) -> impl Iterator<Item = u32> {
+        let Ends { head, backlog, .. } = &self.lines[line];
+        let mut place = *head;
+        (0..backlog.packets).map(move |_| {
+            let next = self.places[place as usize].next;
+            core::mem::replace(&mut place, next)
+        })
+    }
+
     /// The head of `line` leaves.
     #[inline]
     pub fn pop(&mut self, line: usize) -> Option<Packet> {

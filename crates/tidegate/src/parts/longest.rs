@@ -103,12 +103,27 @@ impl Longest {
         self.lines.head(line)
     }
 
-    /// `pkt` joins the tail of `line`.
+    /// `pkt` joins the tail of `line`. Returns its place, which is its own until it leaves.
     #[inline]
-    pub fn push(&mut self, line: usize, pkt: Packet) {
+    pub fn push(&mut self, line: usize, pkt: Packet) -> u32 {
         self.backlog.add(pkt.len);
-        self.lines.push(line, pkt);
+        let place = self.lines.push(line, pkt);
         self.weigh(line);
+        place
+    }
+
+    /// The places of those that wait in `line`, from the head on.
+    pub fn places_of(&self, line: usize) -> impl Iterator<Item = u32> {
+        self.lines.places_of(line)
+    }
+
+    /// The packet at `place`, where one waits in `line`, leaves.
+    #[inline]
+    pub fn remove(&mut self, line: usize, place: u32) -> Packet {
+        let pkt = self.lines.remove(line, place);
+        self.backlog.remove(pkt.len);
+        self.weigh(line);
+        pkt
     }
 
     /// The head of `line` leaves.

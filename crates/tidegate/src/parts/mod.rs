@@ -1,4 +1,5 @@
 //! What queues are built from. Parts know no queue.
+pub mod ack_filter;
 pub mod band;
 pub mod bins;
 pub mod capture_list;

@@ -1,15 +1,16 @@
 #![doc = include_str!("cake.md")]
+mod presets;
+
 use alloc::vec::Vec;
 
-use super::cobalt::{auto_times, carry_out, floor_of};
-use super::codel::auto_frame;
-use crate::config::ConfigError;
-use crate::entry::{Entry, FOREVER, HashTable, Info, Linux, Preset, auto_buckets};
-use crate::packet::{Asks, Packet};
+use super::cobalt::carry_out;
+use crate::ack::Ack;
+use crate::packet::Packet;
+use crate::parts::ack_filter::{AckFilter, Acks};
 use crate::parts::cobalt_law::CobaltLaw;
 use crate::parts::diffserv::Diffserv;
 use crate::parts::isolation::Isolation;
-use crate::parts::longest::{By, Longest};
+use crate::parts::longest::Longest;
 use crate::parts::sparse_first::SparseFirst;
 use crate::parts::spread::Ways;
 use crate::policy::Signal;
@@ -39,6 +40,8 @@ crate::params! {
         mtu: Bytes = Bytes::new(1514), "", 0 ..= 1_000_000_000;
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: Signal = Signal::Mark, "", 0 ..= 0;
+        /// Whether acknowledgements that wait go when a newer one says all that they say.
+        ack_filter: AckFilter = AckFilter::No, "", 0 ..= 0;
     }
 }
 
@@ -51,6 +54,7 @@ const QUANTUM_PART: u64 = 4096;
 pub struct Cake {
     /// Line `tin * flows + queue`.
     held: Longest,
+    acks: Acks,
     tins: Vec<Tin>,
     flows: usize,
     isolation: Isolation,
@@ -135,6 +139,64 @@ impl Cake {
         self.held.of(queue)
     }
 
+    /// `pkt` arrives, with what it acknowledges.
+    #[inline]
+    fn take<S: Sink + ?Sized>(
+        &mut self,
+        now: Time,
+        mut pkt: Packet,
+        ack: Option<&Ack>,
+        out: &mut S,
+    ) {
+        pkt.arrived = now;
+        self.now = now;
+        if !self.link.has_room(Backlog::default(), pkt.len) {
+            // It would not fit an empty queue; everything else would be dropped for it in vain.
+            return out.dropped(now, &pkt, DropReason::Overlimit);
+        }
+        if self.held.all().packets == 0
+            && let Some(shaper) = &mut self.shaper
+        {
+            shaper.begin(now);
+        }
+        let index = self.tin_of(&pkt);
+        let key = self.isolation.key(&pkt);
+        let Tin { queues, places, clock, packets, .. } = &mut self.tins[index];
+        if *packets == 0 {
+            clock.begin(now);
+        }
+        *packets += 1;
+        let queue = places.take(key, |queue| queues.is_busy(queue));
+        queues.arrived(queue, pkt.hosts());
+        let line = index * self.flows + queue;
+        let place = self.held.push(line, pkt);
+        if self.acks.are_filtered() {
+            self.filter(now, line, place, ack, out);
+        }
+        while self.held.is_over(&self.link) {
+            self.drop_from_longest(now, line, out);
+        }
+    }
+
+    /// The packet at `place` has joined `line`: an acknowledgement before it may go.
+    fn filter<S: Sink + ?Sized>(
+        &mut self,
+        now: Time,
+        line: usize,
+        place: u32,
+        ack: Option<&Ack>,
+        out: &mut S,
+    ) {
+        self.acks.came(place, ack);
+        let Some(ack) = ack else { return };
+        let before = self.held.places_of(line).take_while(|&other| other != place);
+        if let Some(old) = self.acks.superfluous(before, ack) {
+            let victim = self.held.remove(line, old);
+            self.tins[line / self.flows].packets -= 1;
+            out.dropped(now, &victim, DropReason::Evicted);
+        }
+    }
+
     /// The head of the longest queue goes; where no packet has any length, that of `arrival`.
     #[cold]
     fn drop_from_longest<S: Sink + ?Sized>(&mut self, now: Time, arrival: usize, out: &mut S) {
@@ -194,32 +256,13 @@ impl Cake {
 // drop-tail took 10 ns a packet instead of 7.
 impl Qdisc for Cake {
     #[inline(never)]
-    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
-        pkt.arrived = now;
-        self.now = now;
-        if !self.link.has_room(Backlog::default(), pkt.len) {
-            // It would not fit an empty queue; everything else would be dropped for it in vain.
-            return out.dropped(now, &pkt, DropReason::Overlimit);
-        }
-        if self.held.all().packets == 0
-            && let Some(shaper) = &mut self.shaper
-        {
-            shaper.begin(now);
-        }
-        let index = self.tin_of(&pkt);
-        let key = self.isolation.key(&pkt);
-        let Tin { queues, places, clock, packets, .. } = &mut self.tins[index];
-        if *packets == 0 {
-            clock.begin(now);
-        }
-        *packets += 1;
-        let queue = places.take(key, |queue| queues.is_busy(queue));
-        queues.arrived(queue, pkt.hosts());
-        let line = index * self.flows + queue;
-        self.held.push(line, pkt);
-        while self.held.is_over(&self.link) {
-            self.drop_from_longest(now, line, out);
-        }
+    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
+        self.take(now, pkt, None, out);
+    }
+
+    #[inline(never)]
+    fn enqueue_ack<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, ack: &Ack, out: &mut S) {
+        self.take(now, pkt, Some(ack), out);
     }
 
     #[inline(never)]
@@ -270,118 +313,5 @@ impl Qdisc for Cake {
             see(Gauge { name, unit: "", value: sum as f64 });
         }
         see(Gauge { name: "longest", unit: "B", value: self.held.longest().1 as f64 });
-    }
-}
-
-impl CakeConfig {
-    /// The rate that tins divide: its own, else the link's.
-    fn rate(&self, link: &Link) -> Rate {
-        if self.bandwidth.as_bps() > 0 { self.bandwidth } else { link.rate }
-    }
-
-    fn tin(&self, index: usize, link: &Link, dice: &mut Rng) -> Tin {
-        let part = self.diffserv.share(index);
-        let rate = Rate::from_bps(((self.rate(link).as_bps() as f64 * part) as u64).max(1));
-        let at = Link { rate, ..*link };
-        let (target, mut interval) = auto_times(&at, self.mtu, self.rtt);
-        if self.diffserv.is_hasty(index) {
-            interval = target + target;
-        }
-        let quantum = (rate.as_bps() / 8 / QUANTUM_PART).clamp(QUANTUM_LEAST, self.quantum.get());
-        Tin {
-            places: Ways::new(self.flows, self.ways, dice),
-            queues: SparseFirst::new(self.flows, quantum, self.isolation.divide(), dice),
-            law: CobaltLaw { floor: floor_of(&at, self.mtu), ..CobaltLaw::new(target, interval) },
-            clock: Clock::new(rate),
-            packets: 0,
-        }
-    }
-}
-
-/// `auto`: the longest packet is the link's, the queues are as many as its rate asks for.
-fn auto(link: &Link) -> CakeConfig {
-    let longest = auto_frame(link);
-    CakeConfig {
-        flows: auto_buckets(link),
-        mtu: longest,
-        quantum: longest,
-        ..CakeConfig::default()
-    }
-}
-
-impl Entry for Cake {
-    type Config = CakeConfig;
-    const INFO: Info = Info {
-        title: "tins of queues that take turns, hosts before flows, COBALT in every queue",
-        paper: "hoiland2018",
-        manual: include_str!("cake.md"),
-    };
-    const LINUX: Option<Linux> = Some(Linux {
-        tc: "cake bandwidth {bandwidth:bit} {diffserv} {isolation} rtt {rtt:us} memlimit \
-             {limit:bytes}",
-        preset: "linux",
-        differs: "Linux's `memlimit` counts the kernel's own bytes, about 2300 for a full packet, \
-             and it always marks what can be marked.",
-        whole: true,
-    });
-    const PRESETS: &'static [Preset<CakeConfig>] = &[
-        Preset {
-            name: "paper",
-            doc: "the defaults of tc-cake(8), on a link that the driver shapes",
-            config: |_| CakeConfig::default(),
-        },
-        Preset {
-            name: "linux",
-            doc: "the same with its own shaper at the link's rate: `tc qdisc … cake bandwidth RATE`",
-            config: |link| CakeConfig { bandwidth: link.rate, ..CakeConfig::default() },
-        },
-        Preset {
-            name: "auto",
-            doc: "the defaults, with queues by the link's rate and its longest packet",
-            config: auto,
-        },
-    ];
-
-    fn build(config: &CakeConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
-        let tins = config.diffserv.tins();
-        let flows = config.flows as usize;
-        Ok(Cake {
-            held: Longest::new(tins * flows, By::Bytes),
-            tins: (0..tins).map(|index| config.tin(index, &link, &mut dice)).collect(),
-            flows,
-            isolation: config.isolation,
-            diffserv: config.diffserv,
-            ecn: config.ecn,
-            shaper: (config.bandwidth.as_bps() > 0).then(|| Clock::new(config.bandwidth)),
-            now: Time::ZERO,
-            link,
-            dice,
-        })
-    }
-
-    fn state_bytes(config: &CakeConfig, link: &Link) -> u64 {
-        let tins = config.diffserv.tins() as u64;
-        let tin = core::mem::size_of::<Tin>() as u64
-            + SparseFirst::bytes(config.flows, config.isolation.divide())
-            + Ways::bytes(config.flows, config.ways);
-        let lines = tins * u64::from(config.flows);
-        core::mem::size_of::<Cake>() as u64
-            + Longest::bytes(lines, link.most_packets() + 1)
-            + tins * tin
-    }
-
-    fn bucket_lifetime(_: &CakeConfig) -> Option<Span> {
-        Some(FOREVER)
-    }
-
-    fn hash_table(config: &CakeConfig) -> Option<HashTable> {
-        Some(HashTable { buckets: config.flows, ways: config.ways })
-    }
-
-    fn asks(config: &CakeConfig) -> Asks {
-        Asks {
-            hosts: config.isolation.asks_for_hosts(),
-            dscp: config.diffserv != Diffserv::BestEffort,
-        }
     }
 }

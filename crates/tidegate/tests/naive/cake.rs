@@ -4,11 +4,12 @@
 //! must be what the queue decides, die for die.
 use std::collections::{BTreeMap, VecDeque};
 
+use super::acks::superfluous;
 use super::cobalt::NaiveCobalt;
 use super::codel::{Did, Item};
 use super::fq_codel::Limit;
 pub use super::hosts::Divided;
-use tidegate::Rng;
+use tidegate::{Ack, Rng};
 
 /// In which rotation a queue stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -81,6 +82,9 @@ pub struct NaiveCake {
     /// From those that go last to those that go first.
     pub tins: Vec<NaiveTin>,
     pub dice: Rng,
+    /// Whether acknowledgements are filtered, and whether aggressively; what packets acknowledge.
+    pub filters: Option<bool>,
+    pub acks: BTreeMap<u32, Ack>,
     /// Its own shaper: the rate, and when what was sent is paid for.
     pub bandwidth: Option<u64>,
     pub paid: (u64, u64),
@@ -113,6 +117,7 @@ impl NaiveCake {
         at: (usize, usize),
         hosts: (u16, u16),
         item: Item,
+        ack: Option<&Ack>,
     ) -> Vec<u32> {
         if matches!(self.limit, Limit::Bytes(most) if item.bytes > most) {
             return vec![item.id];
@@ -139,11 +144,23 @@ impl NaiveCake {
             Stand::InDebt => queue.stand = Stand::Bulk,
             Stand::Sparse | Stand::Bulk => {}
         }
-        let mut dropped = Vec::new();
+        let mut dropped = self.filter(at, item.id, ack);
         while self.too_much() {
             dropped.push(self.drop_from_longest(now, at));
         }
         dropped
+    }
+
+    /// The acknowledgement that goes because `newest`, the packet `id`, has joined its queue.
+    fn filter(&mut self, at: (usize, usize), id: u32, newest: Option<&Ack>) -> Vec<u32> {
+        let (Some(aggressive), Some(newest)) = (self.filters, newest) else { return vec![] };
+        self.acks.insert(id, *newest);
+        let items = &mut self.tins[at.0].queues[at.1].cobalt.items;
+        let known = |item: &Item| (item.id, self.acks.get(&item.id).copied());
+        let before: Vec<_> = items.iter().filter(|item| item.id != id).map(known).collect();
+        let goes = superfluous(&before, newest, aggressive);
+        items.retain(|item| Some(item.id) != goes);
+        goes.into_iter().collect()
     }
 
     /// The head of the queue with the most bytes goes, of equals the first; if nothing has any

@@ -1,6 +1,7 @@
 //! The naive twins, one a queue, each from its paper alone.
 #![allow(dead_code, reason = "each test takes the twins it needs")]
 
+pub mod acks;
 pub mod afd;
 pub mod afq;
 pub mod ared;

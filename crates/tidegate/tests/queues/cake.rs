@@ -142,7 +142,7 @@ fn it_asks_for_what_it_looks_at() {
     let asks = |settings: &[(&str, &str)]| {
         support::config("cake", Some("paper"), settings, &link()).asks()
     };
-    assert_eq!(asks(&[]), Asks { hosts: true, dscp: true });
+    assert_eq!(asks(&[]), Asks { hosts: true, dscp: true, acks: false });
     let plain = [("diffserv", "besteffort"), ("isolation", "flows")];
     assert_eq!(asks(&plain), Asks::default());
     assert_eq!(support::config("drr", None, &[], &link()).asks(), Asks::default());

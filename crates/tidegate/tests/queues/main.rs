@@ -20,6 +20,7 @@ mod bc_pqp;
 mod blue;
 mod bottleneck;
 mod cake;
+mod cake_acks;
 mod care;
 mod cebinae;
 mod choke;

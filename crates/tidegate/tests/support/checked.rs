@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tidegate::catalog::AnyConfig;
 use tidegate::rng::mix;
 use tidegate::{
-    Backlog, DropReason, Ecn, Gauge, Link, MarkReason, Packet, Qdisc, Sink, Size, Time,
+    Ack, Backlog, DropReason, Ecn, Gauge, Link, MarkReason, Packet, Qdisc, Sink, Size, Time,
 };
 
 /// A queue under watch. Offer it packets whose `slot` counts up from 0: that is how it tells them
@@ -159,15 +159,27 @@ impl<Q: Qdisc> Checked<Q> {
     }
 }
 
-impl<Q: Qdisc> Qdisc for Checked<Q> {
-    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
+impl<Q: Qdisc> Checked<Q> {
+    fn is_offered(&mut self, now: Time, pkt: Packet) {
         self.goes_on(now);
         assert_eq!(pkt.slot as usize, self.ledger.packets.len(), "slots count up from 0");
         let offered = Packet { arrived: now, ..pkt };
         self.ledger.packets.push(Known { offered, marked: false, gone: false });
         self.ledger.held.add(pkt.len);
         self.ledger.tally.offered += 1;
+    }
+}
+
+impl<Q: Qdisc> Qdisc for Checked<Q> {
+    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
+        self.is_offered(now, pkt);
         self.queue.enqueue(now, pkt, &mut Tap(&mut self.ledger, out));
+        self.audit();
+    }
+
+    fn enqueue_ack<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, ack: &Ack, out: &mut S) {
+        self.is_offered(now, pkt);
+        self.queue.enqueue_ack(now, pkt, ack, &mut Tap(&mut self.ledger, out));
         self.audit();
     }
 

@@ -3,7 +3,9 @@
 //! bounds above all.
 use tidegate::catalog::{self, AnyConfig, QUEUES, Row};
 use tidegate::config::Param;
-use tidegate::{Bytes, Ecn, Hosts, Link, NullSink, Packet, Qdisc, Rate, Rng, Size, Span, Time};
+use tidegate::{
+    Ack, Bytes, Ecn, Hosts, Link, NullSink, Packet, Qdisc, Rate, Rng, Size, Span, Time,
+};
 
 use super::gauges;
 
@@ -286,7 +288,10 @@ impl<Q: Qdisc> Driver<'_, Q> {
         .with_hosts(hosts);
         self.slot += 1;
         self.call();
-        self.queue.enqueue(self.now, pkt, &mut NullSink);
+        match acknowledges(&pkt) {
+            Some(ack) => self.queue.enqueue_ack(self.now, pkt, &ack, &mut NullSink),
+            None => self.queue.enqueue(self.now, pkt, &mut NullSink),
+        }
     }
 
     fn ask(&mut self) {
@@ -301,6 +306,22 @@ impl<Q: Qdisc> Driver<'_, Q> {
         }
         self.ask();
     }
+}
+
+/// What a packet acknowledges, if anything: numbers grow with its place in the sequence, most by
+/// two, some not at all; some have blocks, ECN flags, stamps or data.
+fn acknowledges(pkt: &Packet) -> Option<Ack> {
+    let word = tidegate::rng::mix(u64::from(pkt.slot));
+    let at = |shift: u32, below: u64| (word >> shift) % below;
+    let number = 10 * (pkt.slot / 2 * 2);
+    let mut ack = Ack::new(pkt.flow ^ at(0, 8) / 7, number).with_echo(u8::from(at(8, 8) == 0));
+    if at(16, 3) == 0 {
+        let from = number + 10 * at(24, 3) as u32;
+        ack = ack.with_blocks(&[[from, from + 10], [number + 90, number + 90 + at(32, 40) as u32]]);
+    }
+    ack = ack.with_stamps((at(40, 4) > 0).then_some([pkt.slot, pkt.slot / 3]));
+    ack = if at(44, 12) == 0 { ack.saying_more() } else { ack };
+    (at(48, 8) > 0).then_some(ack)
 }
 
 /// One of few flows or of many, most looking like hashes.

@@ -5,10 +5,12 @@ use crate::naive::cobalt::NaiveCobalt;
 use crate::naive::codel::{Did, Item};
 use crate::naive::fq_codel::Limit;
 use crate::support::Both;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Cake;
-use tidegate::{DropReason, Ecn, Link, MarkReason, Packet, Qdisc, Rate, Rng, Sink, Size, Time};
+use tidegate::{
+    Ack, DropReason, Ecn, Link, MarkReason, Packet, Qdisc, Rate, Rng, Sink, Size, Time,
+};
 
 /// What a call told.
 #[derive(Debug, Default)]
@@ -48,17 +50,20 @@ pub struct Twinned {
     pub held_back: u64,
 }
 
-impl Qdisc for Twinned {
-    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
+impl Twinned {
+    fn take<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, ack: Option<&Ack>, out: &mut S) {
         let line = self.queue.queue_of(&pkt);
         let at = (self.queue.tin_of(&pkt), line % self.flows);
         assert_eq!(at.0, line / self.flows);
         let mut heard = Heard::default();
-        self.queue.enqueue(now, pkt, &mut Both(&mut heard, out));
+        match ack {
+            Some(ack) => self.queue.enqueue_ack(now, pkt, ack, &mut Both(&mut heard, out)),
+            None => self.queue.enqueue(now, pkt, &mut Both(&mut heard, out)),
+        }
         let (bytes, markable) = (pkt.len as u64, pkt.ecn != Ecn::NotEct);
         let item = Item { id: pkt.slot, bytes, stamp: now.as_nanos(), markable };
         let hosts = (pkt.hosts().source, pkt.hosts().destination);
-        let dropped = self.twin.enqueue(now.as_nanos(), at, hosts, item);
+        let dropped = self.twin.enqueue(now.as_nanos(), at, hosts, item, ack);
         assert_eq!(heard.did, Did::default());
         assert_eq!(heard.by_limit, dropped, "operation {}", self.operations);
         // The arrival is told apart from the victims that went before it.
@@ -66,6 +71,16 @@ impl Qdisc for Twinned {
         assert_eq!(heard.itself, itself, "operation {}", self.operations);
         self.by_limit += dropped.len() as u64;
         self.operations += 1;
+    }
+}
+
+impl Qdisc for Twinned {
+    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
+        self.take(now, pkt, None, out);
+    }
+
+    fn enqueue_ack<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, ack: &Ack, out: &mut S) {
+        self.take(now, pkt, Some(ack), out);
     }
 
     fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
@@ -169,6 +184,8 @@ impl super::Twinned for Twinned {
             divided: Divided::by(&isolation),
             tins,
             dice: queue.dice().clone(),
+            filters: (!set.is("ack_filter", "no")).then(|| set.is("ack_filter", "aggressive")),
+            acks: BTreeMap::new(),
             bandwidth: Some(own.as_bps()).filter(|&bps| bps > 0),
             paid: (0, 0),
         };

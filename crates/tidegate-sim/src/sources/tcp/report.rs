@@ -61,6 +61,11 @@ impl Reports {
         }
     }
 
+    /// The report at `place`.
+    pub fn look(&self, place: u32) -> &Report {
+        &self.reports[place as usize]
+    }
+
     /// The report at `place`, for the last time.
     pub fn take(&mut self, place: u32) -> Report {
         self.free.push(place);
