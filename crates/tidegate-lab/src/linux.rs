@@ -22,6 +22,11 @@ pub fn commands(
     if linux.preset != catalog::DEFAULT_PRESET && spec.preset() != linux.preset {
         return None;
     }
+    // Of Linux's queues only cake serves hosts before flows.
+    let by_hosts = config.get("isolation").is_some_and(|by| by != "flows");
+    if by_hosts && config.name() != "cake" {
+        return None;
+    }
     let queue = filled(&linux, config, link)?;
     let rate = format!("{}bit", link.rate.as_bps());
     Some(vec![
@@ -244,6 +249,9 @@ mod tests {
         for queue in ["sfb", "drr", "care", "ewfq", "cake", "cobalt"] {
             assert_eq!(told(queue), None, "{queue}");
         }
+        assert_eq!(told("fq_codel/paper,isolation=dual-srchost"), None);
+        let filters = told("cake/linux,isolation=dual-srchost,ack_filter=aggressive").unwrap();
+        assert!(filters.contains(" dual-srchost ack-filter-aggressive rtt "), "{filters}");
     }
 
     /// Every brace of every queue is filled, and says something.

@@ -231,9 +231,13 @@ impl<W: Observer> Lane<W> {
         let slot = self.pool.take();
         let packet = sorted.packet.with_slot(slot);
         let packet = Packet { flow: self.keys.arrived(now, &packet), ..packet };
+        let ack = self.sorter.ack(&parsed, bytes);
         let (queue, mut fate) = self.queue_and_fate();
         fate.arriving = Some(Arriving { slot, bytes });
-        queue.enqueue(now, packet, &mut fate);
+        match &ack {
+            None => queue.enqueue(now, packet, &mut fate),
+            Some(ack) => queue.enqueue_ack(now, packet, ack, &mut fate),
+        }
         match fate.arriving {
             Some(_) => {
                 self.pool.fill(slot, bytes);

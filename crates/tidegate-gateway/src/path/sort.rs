@@ -4,7 +4,7 @@ use std::fmt;
 
 use tidegate::catalog::{AnyConfig, QUEUES, Row};
 use tidegate::config::SEPARATOR;
-use tidegate::{Asks, ConfigError, Packet};
+use tidegate::{Ack, Asks, ConfigError, Packet};
 use tidegate_packet::{Dscp, FlowHasher, Frame, Prefix, PrefixSet, vlan_priority};
 
 use crate::path::overhead::Overhead;
@@ -156,6 +156,12 @@ impl Sorter {
         Sorted { packet: self.hasher.answer(self.asks, packet, frame, bytes), allowed }
     }
 
+    /// What a frame acknowledges, if the queue asks for that.
+    #[inline]
+    pub fn ack(&self, frame: &Frame, bytes: &[u8]) -> Option<Ack> {
+        if self.asks.acks { self.hasher.ack(frame, bytes) } else { None }
+    }
+
     /// Whether it tells the same flows and classes apart as `other`, which has the same secret.
     pub(crate) fn sorts_as(&self, other: &Sorter) -> bool {
         self.hasher.key() == other.hasher.key() && self.classes_as(other)
@@ -252,6 +258,38 @@ mod tests {
         let all = of(&[Class::default()], &[]);
         assert!(Class::default().takes_all());
         assert_eq!(sorted(&all, &arp).packet.class, 0);
+    }
+
+    /// A queue that divides shares among hosts is told them, one that filters acknowledgements
+    /// those; others are told neither.
+    #[test]
+    fn a_queue_is_told_what_it_asks_for() {
+        let link = tidegate::Link::new(
+            "1 Mbit/s".parse().unwrap(),
+            "100 packets".parse().unwrap(),
+            "1 kB".parse().unwrap(),
+        );
+        let asks = |name: &str, param: &str, value: &str| {
+            let mut config = tidegate::catalog::config(name, None, link.as_ref().unwrap()).unwrap();
+            config.set(param, value).unwrap();
+            config.asks()
+        };
+        let plain = of(&[], &[]);
+        let tags =
+            |sorter: &Sorter| [1, 2].map(|from| sorted(sorter, &frame(from, 0, None)).packet.tag);
+        assert_eq!(tags(&plain), [0, 0]);
+        for name in ["drr", "fq_codel", "fq_pie", "sfq", "sfq_red", "wfq"] {
+            let sorter = plain.clone().asking(asks(name, "isolation", "dual-srchost"));
+            let [one, other] = tags(&sorter);
+            assert!(one != other && one as u16 == other as u16, "{name}: {one:x} {other:x}");
+        }
+        // A bare acknowledgement: 40 bytes of IPv4, padded.
+        let mut bytes = frame(1, 0, None);
+        (bytes[17], bytes[23], bytes[46], bytes[47]) = (40, 6, 0x50, 0x10);
+        let parsed = Frame::parse(LinkType::Ethernet, &bytes, 64);
+        assert_eq!(plain.ack(&parsed, &bytes), None);
+        let filters = plain.clone().asking(asks("cake", "ack_filter", "filter"));
+        assert!(filters.ack(&parsed, &bytes).is_some_and(|ack| ack.is_pure()));
     }
 
     #[test]
