@@ -352,9 +352,12 @@ fn schedule(arrivals: &[(u64, u32)], rate: u64) -> Vec<u64> {
 
 #[test]
 fn departures_follow_the_computed_schedule_however_late_the_caller_is() {
-    for (rate, overhead) in
-        [("10 Mbit/s", "0 B"), ("100 Mbit/s", "ethernet"), ("333333333 bit/s", "24 B")]
-    {
+    for (rate, overhead) in [
+        ("10 Mbit/s", "0 B"),
+        ("100 Mbit/s", "ethernet"),
+        ("333333333 bit/s", "24 B"),
+        ("24 Mbit/s", "ip + 40 B, mpu 64 B, atm"),
+    ] {
         for tardy in [1, 2_000_000] {
             let overhead: Overhead = overhead.parse().unwrap();
             let mut seen = Seen::default();

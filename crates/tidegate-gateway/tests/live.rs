@@ -265,7 +265,7 @@ fn in_order(ring: &mut Ring, last: &mut [Option<u32>; 256]) -> u64 {
 fn ten_seconds_at_a_rate_are_exact_to_a_thousandth() {
     const NOMINAL: f64 = 40e6;
     let Some(rig) = Rig::new(1500) else { return };
-    let overhead = Overhead::Ethernet;
+    let overhead = Overhead::ETHERNET;
     let (delay, waits) = (Span::ZERO, Waits::Asleep);
     let wanted =
         Wanted { queue: "drop_tail", rate: "40 Mbit/s", limit: "5 MB", overhead, delay, waits };

@@ -55,7 +55,7 @@ fn by_trace(text: &str) -> Way {
     let link = link.unwrap();
     let queue = catalog::config("drop_tail", None, &link).unwrap();
     let way = Way::new(link, queue, "drop_tail");
-    Way { paced: Paced::ByTrace(trace, START), overhead: Overhead::Ip, ..way }
+    Way { paced: Paced::ByTrace(trace, START), overhead: Overhead::IP, ..way }
 }
 
 #[test]

@@ -192,10 +192,11 @@ struct Args {
     /// They take their share of the rate.
     #[arg(long, value_name = "PREFIX")]
     allow: Vec<Prefix>,
-    /// Added to every frame's length: a size, `ethernet`, or `ip`
+    /// Added to every frame's length: a size, `ethernet`, `ip`, or a keyword of tc-cake(8)
     ///
     /// With `ethernet` a frame counts with check sequence, preamble and gap: 24 B more, and at
-    /// least 84 B in all. With `ip` it counts without its Ethernet header.
+    /// least 84 B in all. With `ip` it counts without its Ethernet header. `ip + 40 B` adds to
+    /// that. Behind a comma `mpu 64 B` is the least length, and `atm` or `ptm` counts cells.
     #[arg(long, value_name = "SIZE", default_value = "0 B", allow_hyphen_values = true)]
     overhead: Overhead,
     /// Delay frames for so long, in both directions

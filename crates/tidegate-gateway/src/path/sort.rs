@@ -225,7 +225,7 @@ mod tests {
     fn of(classes: &[Class], allowed: &[Prefix]) -> Sorter {
         Sorter::new(
             FlowHasher::new(FlowKey::FiveTuple, [1, 2]),
-            Overhead::Ethernet,
+            Overhead::ETHERNET,
             classes,
             allowed,
         )

@@ -90,7 +90,7 @@ impl Side {
             queue: self.queue.unwrap_or_else(|| QueueSpec::named(USUAL)),
             flow_key: Default::default(),
             rehash: None,
-            overhead: Overhead::Ip,
+            overhead: Overhead::IP,
             classes: vec![],
             allowed: vec![],
             offenders: Default::default(),
