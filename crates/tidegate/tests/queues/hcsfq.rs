@@ -284,6 +284,23 @@ fn weights_divide_the_link() {
     is_fair(&senders, &[("weights", "1:3")], &[1.0, 3.0], "beyond the last");
 }
 
+/// Each level follows the other's estimates, so congestion must last longer than they remember
+/// before a share changes: with K_c = K_a both overshoot, and more of the link is lost.
+#[test]
+fn short_windows_waste_the_link() {
+    let senders = [flows(0, 1, 2.0), flows(0, 1, 8.0), flows(1, 8, 1.5)].concat();
+    let link = slow_link();
+    let all = |settings: &[(&str, &str)]| -> f64 {
+        let runs = (0..4).map(|seed| {
+            let mut queue = hcsfq("auto", settings, link, stats::dice("short", seed));
+            share(&mut queue, link, &senders, 1000, Span::from_millis(30_000)).iter().sum::<f64>()
+        });
+        runs.sum::<f64>() / 4.0
+    };
+    let (ours, short) = (all(&[]), all(&[("link_memory", "200 ms")]));
+    assert!(ours > 9.7 && short < 9.6, "{ours} {short}");
+}
+
 /// With a single tenant it is CSFQ: the same verdict on every packet, with the same dice. Overflows
 /// are left out: they lower the tenants' share, of which there is one.
 #[test]
