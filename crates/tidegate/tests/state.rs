@@ -67,7 +67,7 @@ const MODES: [(&str, &str, &str); 17] = [
 ];
 
 /// Parameters that say how large a table is.
-const TABLES: [&str; 18] = [
+const TABLES: [&str; 19] = [
     "rows",
     "cells",
     "counters",
