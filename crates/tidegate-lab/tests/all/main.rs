@@ -25,6 +25,7 @@ mod plots;
 mod print;
 mod protection_draft;
 mod published_attacks;
+mod published_cebinae;
 mod recovery;
 mod replay;
 mod rfc7928;

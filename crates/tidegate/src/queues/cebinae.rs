@@ -39,6 +39,8 @@ crate::params! {
         port_margin: Prob = Prob::clip(0.01), "δp", 0.0 ..= 1.0;
         /// A flow is at the top if it sends more than all but this part of what the largest sends.
         flow_margin: Prob = Prob::clip(0.01), "δf", 0.0 ..= 1.0;
+        /// Nobody is taxed if all but the top sent less than this part of what the port did.
+        alone: Prob = Prob::clip(0.0), "", 0.0 ..= 1.0;
         /// Stages of the flow cache.
         stages: u32 = 2, "", 1 ..= 8;
         /// Slots in each stage.
@@ -207,19 +209,27 @@ impl Cebinae {
     /// Who is at the top, and what both groups may send.
     fn recompute(&mut self) {
         let rate = self.link.rate.as_bps();
-        let top = if self.port_bytes * 8 > self.could {
-            let keeps = 1.0 - self.config.tax.get();
-            let taxed = (self.cache.close(self.config.flow_margin.get()) as f64 * keeps) as u64;
-            let period = self.config.round.as_nanos() as u128 * self.config.rounds as u128;
-            let top = (taxed as u128 * 8_000_000_000 / period) as u64;
-            top.min((rate as f64 * keeps) as u64)
-        } else {
+        let saturated = self.port_bytes * 8 > self.could;
+        let top = if saturated { self.tax() } else { None };
+        if top.is_none() {
             self.cache.clear();
-            0
-        };
+        }
         self.port_bytes = 0;
-        self.top.coming = Rate::from_bps(top);
-        self.bottom.coming = Rate::from_bps(rate - top);
+        self.top.coming = Rate::from_bps(top.unwrap_or(0));
+        self.bottom.coming = Rate::from_bps(rate - top.unwrap_or(0));
+    }
+
+    /// What the top may send, in bit/s, unless nobody else is there.
+    fn tax(&mut self) -> Option<u64> {
+        let sent = self.cache.close(self.config.flow_margin.get());
+        if sent as f64 > self.port_bytes as f64 * (1.0 - self.config.alone.get()) {
+            return None;
+        }
+        let keeps = 1.0 - self.config.tax.get();
+        let taxed = (sent as f64 * keeps) as u64;
+        let period = self.config.round.as_nanos() as u128 * self.config.rounds as u128;
+        let top = (taxed as u128 * 8_000_000_000 / period) as u64;
+        Some(top.min((self.link.rate.as_bps() as f64 * keeps) as u64))
     }
 
     /// Whether a packet of `len` bytes may join `line`.
@@ -288,22 +298,23 @@ impl Qdisc for Cebinae {
     }
 }
 
-/// The least power of two, in nanoseconds, in which the full buffer leaves.
-fn drain(link: &Link) -> Span {
-    let full = link.rate.time_to_send(Bytes::new(link.limit.in_bytes(link.mean_packet)));
-    let least = full.as_nanos().clamp(1 << 20, 1 << 33);
+/// The least power of two, in nanoseconds, in which so many full buffers leave.
+fn drains(link: &Link, buffers: u64) -> Span {
+    let full = Bytes::new(link.limit.in_bytes(link.mean_packet).saturating_mul(buffers));
+    let least = link.rate.time_to_send(full).as_nanos().clamp(1 << 20, 1 << 33);
     Span::from_nanos(least.next_power_of_two())
 }
 
 fn paper(link: &Link) -> CebinaeConfig {
-    CebinaeConfig { round: drain(link), ..CebinaeConfig::default() }
+    CebinaeConfig { round: drains(link, 1), ..CebinaeConfig::default() }
 }
 
-/// Rates are worked out once in a usual round trip at most.
+/// Rounds of two buffers, rates that last for a usual round trip at least, and no tax on who is
+/// alone.
 fn auto(link: &Link) -> CebinaeConfig {
-    let round = drain(link);
-    let rounds = TARGET_RTT.as_nanos().div_ceil(round.as_nanos()).clamp(1, 1_000) as u32;
-    CebinaeConfig { rounds, ..paper(link) }
+    let round = drains(link, 2);
+    let rounds = TARGET_RTT.as_nanos().div_ceil(round.as_nanos()) as u32;
+    CebinaeConfig { round, rounds, alone: Prob::clip(0.05), ..CebinaeConfig::default() }
 }
 
 impl Entry for Cebinae {
@@ -327,7 +338,8 @@ impl Entry for Cebinae {
         },
         Preset {
             name: "auto",
-            doc: "the same, and rates that last for 100 ms at least",
+            doc: "rounds in which two buffers drain, rates for 100 ms at least, and no tax on who is \
+                  nearly alone",
             config: auto,
         },
     ];

@@ -55,6 +55,8 @@ pub struct NaiveCebinae {
     pub tax: f64,
     pub port_margin: f64,
     pub flow_margin: f64,
+    /// The part of the port that others than the top must have for a tax.
+    pub alone: f64,
     /// Bytes of each packet that the flow cache leaves out.
     pub uncounted: u64,
 
@@ -78,6 +80,7 @@ pub struct NaiveCebinae {
     pub cache: BTreeMap<(usize, usize), (u64, u64)>,
     pub top: BTreeSet<u64>,
     pub saturated: u64,
+    pub spared: u64,
 }
 
 impl NaiveCebinae {
@@ -93,6 +96,7 @@ impl NaiveCebinae {
             tax: 0.01,
             port_margin: 0.01,
             flow_margin: 0.01,
+            alone: 0.0,
             uncounted: 0,
             next: Next::Rotate,
             due: round + tick + lead,
@@ -110,6 +114,7 @@ impl NaiveCebinae {
             cache: BTreeMap::new(),
             top: BTreeSet::new(),
             saturated: 0,
+            spared: 0,
         }
     }
 
@@ -176,6 +181,11 @@ impl NaiveCebinae {
                     self.top.insert(*flow);
                     of_top += bytes;
                 }
+            }
+            if of_top as f64 > self.port_bytes as f64 * (1.0 - self.alone) {
+                self.spared += 1;
+                self.top.clear();
+                of_top = 0;
             }
             let taxed = (of_top as f64 * (1.0 - self.tax)) as u64;
             let rate = (taxed as u128 * 8_000_000_000 / period as u128) as u64;

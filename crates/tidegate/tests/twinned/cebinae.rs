@@ -89,6 +89,7 @@ impl super::Twinned for Twinned {
             tax: set.number("tax"),
             port_margin: set.number("port_margin"),
             flow_margin: set.number("flow_margin"),
+            alone: set.number("alone"),
             uncounted: set.bytes("uncounted"),
             ..NaiveCebinae::new(link.rate.as_bps(), limit, round, tick, lead)
         };
