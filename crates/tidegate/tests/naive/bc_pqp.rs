@@ -3,10 +3,10 @@
 //!
 //! - Phantom queues hold bytes, no packets. A packet that fits its phantom queue is admitted, and
 //!   its bytes are added there. Any other is dropped.
-//! - They are served at a rate. Those with bytes take turns, as many bytes each. One that gets bytes
-//!   while it has none goes behind all others. What nobody takes is saved, up to the burst.
-//! - At the end of each window, every phantom queue is judged. Mode `growth`: it grew by more than θ
-//!   times what it was served: it is filled up. It shrank by more than that: what filled it up is
+//! - They are served at a rate. Those with bytes take turns, as many bytes each. One that gets
+//!   bytes while it has none goes behind all others. What nobody takes is saved, up to the burst.
+//! - At the end of each window, every phantom queue is judged. Mode `growth`: it grew by more than
+//!   θ times what it was served: it is filled up. It shrank by more than that: what filled it up is
 //!   taken out again. Mode `share`: more than 1 + θ shares were admitted within the window: it is
 //!   filled up at once. Less than 1 − θ at the window's end: that is taken out again.
 //! - After 64 windows without an arrival that found room everything is forgotten.
