@@ -52,13 +52,15 @@ fn goodput(filter: &str, delayed_ms: u64) -> [f64; 2] {
     })
 }
 
-/// With the filter downloads fill their line, and leave the upload more of its own.
+/// With the filter downloads get more of their line: .93 without, .99 with it; .97 and .98 with
+/// delayed acknowledgements. The upload has a fifth of its line either way, as one of five flows.
+/// Without a byte count a sender grows by acknowledgements, so `aggressive` need not gain.
 #[test]
 fn a_slow_way_back_carries_fewer_acknowledgements() {
     for delayed_ms in [0, 40] {
-        let got = ["no", "filter", "aggressive"].map(|filter| goodput(filter, delayed_ms));
-        println!("{delayed_ms}: {got:?}");
-        assert!(got[0][0] < got[1][0] && got[0][1] < got[1][1], "{delayed_ms}: {got:?}");
+        let got = ["no", "filter"].map(|filter| goodput(filter, delayed_ms));
+        assert!(got[0][0] < got[1][0], "{delayed_ms}: {got:?}");
+        assert!(got.iter().all(|[_, up]| (up - 0.2).abs() < 0.01), "{delayed_ms}: {got:?}");
     }
 }
 
