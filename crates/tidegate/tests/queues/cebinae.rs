@@ -61,7 +61,9 @@ fn twin_agrees_in_every_mode() {
     let seen = drive(&wide, "100 packets", 100_000);
     assert!(seen.of_top > 1_000, "{}", seen.of_top);
     let seen = drive(&[("alone", "0.9"), ("port_margin", "0.1")], "100 packets", 100_000);
-    assert!(seen.twin.spared > 10 && seen.of_top > 100, "{} {}", seen.twin.spared, seen.of_top);
+    assert!(seen.twin.spared > 10, "{}", seen.twin.spared);
+    let seen = drive(&[("alone", "0.1"), ("port_margin", "0.1")], "100 packets", 100_000);
+    assert!(seen.of_top > 100, "{}", seen.of_top);
     drive(&[("stages", "1"), ("slots", "4"), ("uncounted", "100 B")], "100 packets", 100_000);
     drive(&[("stages", "3"), ("slots", "2")], "100 packets", 100_000);
     drive(&[("tick", "40 ms"), ("lead", "5 ms"), ("round", "50 ms")], "100 packets", 100_000);
