@@ -203,7 +203,7 @@ impl Policy for BcPqpRule {
     }
 }
 
-/// The share of the link that phantom queues are served at by `auto`: what is over empties the FIFO.
+/// At what share of the link `auto` serves phantom queues: what is over empties the FIFO.
 const AUTO_SHARE: f64 = 0.98;
 
 /// The numbers of the authors' second implementation, scaled to `link`; see the manual page.
@@ -236,8 +236,8 @@ impl Entry for BcPqp {
     const PRESETS: &'static [Preset<BcPqpConfig>] = &[
         Preset {
             name: "paper",
-            doc: "five phantom queues of 1 MB and windows of 120 ms, as in the authors' emulation of \
-                 7.5 Mbit/s",
+            doc: "five phantom queues of 1 MB and windows of 120 ms, as in the authors' \
+                  emulation of 7.5 Mbit/s",
             config: |_| BcPqpConfig::default(),
         },
         Preset {

@@ -338,8 +338,8 @@ impl Entry for Cebinae {
         },
         Preset {
             name: "auto",
-            doc: "rounds in which two buffers drain, rates for 100 ms at least, and no tax on who is \
-                  nearly alone",
+            doc: "rounds in which two buffers drain, rates for 100 ms at least, and no tax on \
+                  who is nearly alone",
             config: auto,
         },
     ];
