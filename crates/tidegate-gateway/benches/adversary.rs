@@ -157,6 +157,7 @@ fn targets() -> Vec<(String, Target, &'static str)> {
         row("sfq", "auto", &[], "every 10 s"),
         row("sfq", "auto", &[("perturb", "1 s")], "every second"),
         row("afq", "auto", &[], "never"),
+        row("bc_pqp", "auto", &[], "never"),
         row("tide", "auto", &[], "never"),
         row("sfred", "paper", &[], "never"),
         row("sfred", "auto", &[], "never"),

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use tidegate::parts::phantoms::Phantoms;
-//! let mut phantoms = Phantoms::new(vec![1000, 1000], 5000);
+//! let mut phantoms = Phantoms::new([1000, 1000].into_iter(), 5000);
 //! phantoms.add(0, 3000);
 //! phantoms.add(1, 1500);
 //! assert_eq!(phantoms.serve(4000), 0); // 1000, 1000, 1000, 500, 500
@@ -60,10 +60,11 @@ pub struct Phantoms {
 
 impl Phantoms {
     /// One for each quantum, each for at most `limit` bytes.
-    pub fn new(quanta: Vec<u64>, limit: u64) -> Phantoms {
-        let turns = Turns::new(quanta.len());
-        let list = quanta.into_iter().map(|quantum| Phantom { quantum, ..Phantom::default() });
-        Phantoms { list: list.collect(), limit, turns, left: 0, quanta: 0, window: 0 }
+    pub fn new(quanta: impl Iterator<Item = u64>, limit: u64) -> Phantoms {
+        let list = quanta.map(|quantum| Phantom { quantum, ..Phantom::default() });
+        let list: Vec<Phantom> = list.collect();
+        let turns = Turns::new(list.len());
+        Phantoms { list, limit, turns, left: 0, quanta: 0, window: 0 }
     }
 
     /// What `count` of them take, in bytes.

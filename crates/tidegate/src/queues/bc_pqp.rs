@@ -1,6 +1,4 @@
 #![doc = include_str!("bc_pqp.md")]
-use alloc::vec::Vec;
-
 use super::codel::auto_frame;
 use crate::choices;
 use crate::config::{ByClass, ConfigError};
@@ -253,7 +251,7 @@ impl Entry for BcPqp {
             let exact = config.quantum.get() as f64 * config.weights.of(class);
             (exact + 0.5).max(1.0) as u64
         };
-        let quanta: Vec<u64> = (0..config.classes as usize).map(quantum).collect();
+        let quanta = (0..config.classes as usize).map(quantum);
         let rate = ((link.rate.as_bps() as f64 * config.share.get() + 0.5) as u64).max(1);
         let rule = BcPqpRule {
             classes: Classes::new(config.map, config.classes, config.ways, &mut dice),
