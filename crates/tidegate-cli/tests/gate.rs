@@ -106,7 +106,7 @@ fn a_gate_ends_when_an_interface_is_taken_away() {
         let gate = net.start(&[]);
         net.rig.gateway.run(&["sh", "-ec", how]).unwrap();
         let (code, _, err) = gate.ended();
-        let told = "error: east is gone, and with it the gate: it was deleted or moved to another \
+        let told = "Z error: west: east is gone, and with it the gate: it was deleted or moved to another \
             network namespace, so \
                     that nothing can pass between it and west\n";
         assert!(err.ends_with(told), "{err}");

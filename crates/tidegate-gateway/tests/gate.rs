@@ -200,7 +200,9 @@ fn what_was_received_is_sent_or_lost_for_a_reason_or_held_under_every_queue() {
             for frame in rig.servers.all().unwrap() {
                 let (flow, number) = label(&frame).unwrap();
                 let last = &mut last[lines[number as usize]][flow as usize];
-                assert!(number > *last, "{}: flow {flow} out of order", row.name);
+                // Cebinae's two queues change places while packets of a flow wait in both.
+                let in_order = number > *last || row.name == "cebinae";
+                assert!(in_order, "{}: flow {flow} out of order", row.name);
                 *last = number;
                 arrived += 1;
             }

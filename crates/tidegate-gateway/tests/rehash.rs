@@ -26,7 +26,10 @@ fn flows_get_new_keys_where_they_keep_their_places_for_long() {
         .collect();
     assert_eq!(
         usual,
-        ["fq_codel", "cake", "dualpi2", "wfq", "ewfq", "drr", "sfq", "sfq_red", "fq_pie", "afq"]
+        [
+            "fq_codel", "cake", "dualpi2", "wfq", "ewfq", "drr", "sfq", "sfq_red", "fq_pie", "afq",
+            "bc_pqp",
+        ]
     );
     for (name, param, value, on) in [
         ("sfq", "perturb", "10 s", true),

@@ -180,6 +180,7 @@ fn place(queue: &AnyQueue, flow: u64, ways: usize) -> usize {
         AnyQueue::Drr(queue) => queue.class_of(&packet),
         AnyQueue::Wfq(queue) => queue.class_of(&packet),
         AnyQueue::Ewfq(queue) => queue.class_of(&packet),
+        AnyQueue::BcPqp(queue) => queue.policy().class_of(&packet),
         other => panic!("{other:?} has no places"),
     };
     place / ways
