@@ -314,7 +314,7 @@ fn acknowledges(pkt: &Packet) -> Option<Ack> {
     let word = tidegate::rng::mix(u64::from(pkt.slot));
     let at = |shift: u32, below: u64| (word >> shift) % below;
     let number = 10 * (pkt.slot / 2 * 2);
-    let mut ack = Ack::new(pkt.flow ^ at(0, 8) / 7, number).with_echo(u8::from(at(8, 8) == 0));
+    let mut ack = Ack::new(pkt.flow ^ (at(0, 8) / 7), number).with_echo(u8::from(at(8, 8) == 0));
     if at(16, 3) == 0 {
         let from = number + 10 * at(24, 3) as u32;
         ack = ack.with_blocks(&[[from, from + 10], [number + 90, number + 90 + at(32, 40) as u32]]);
