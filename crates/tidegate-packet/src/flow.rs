@@ -132,10 +132,15 @@ impl FlowHasher {
         Hosts::new(host(ends.source), host(ends.destination))
     }
 
-    /// What `frame`, whose bytes are `bytes`, acknowledges, for
-    /// [`Qdisc::enqueue_ack`](tidegate::Qdisc::enqueue_ack). Its connection is addresses and
-    /// ports, whatever the flow key is.
-    pub fn ack(&self, frame: &Frame, bytes: &[u8]) -> Option<Ack> {
+    /// What `frame`, whose bytes are `bytes`, acknowledges, if a queue `asks` for that
+    /// ([`Qdisc::offer`](tidegate::Qdisc::offer)). Its connection is addresses and ports, whatever
+    /// the flow key is.
+    #[inline]
+    pub fn ack(&self, asks: Asks, frame: &Frame, bytes: &[u8]) -> Option<Ack> {
+        if asks.acks { self.acknowledged(frame, bytes) } else { None }
+    }
+
+    fn acknowledged(&self, frame: &Frame, bytes: &[u8]) -> Option<Ack> {
         let mut encoded = Encoded { bytes: [0; 48], len: 0 };
         encoded.flow(&Flow::FiveTuple(frame.ends));
         tcp::ack(frame, bytes, self.sip.hash(encoded.bytes()))

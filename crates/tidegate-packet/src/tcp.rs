@@ -105,45 +105,59 @@ pub(crate) fn ack(frame: &Frame, bytes: &[u8], connection: u64) -> Option<Ack> {
 }
 
 /// How many `blocks` a header's `options` acknowledge; `None` if some option is not known.
-fn known(mut options: &[u8], blocks: &mut [[u32; 2]; 4]) -> Option<usize> {
+fn known(options: &[u8], blocks: &mut [[u32; 2]; 4]) -> Option<usize> {
+    let mut options = Options(options);
     let mut count = 0;
-    loop {
-        match *options {
-            [END, ..] | [] => return Some(count),
-            [PAD, ref rest @ ..] => options = rest,
-            [kind, length, ..] if length >= 2 => {
-                let data = options.get(2..length as usize)?;
-                match (kind, data.len()) {
-                    (STAMPS, 8) | (SIGNATURE, 16) => {}
-                    (BLOCKS, bytes) if bytes % 8 == 0 => {
-                        for block in data.chunks_exact(8) {
-                            let number = |at| array(block, at).map(u32::from_be_bytes);
-                            *blocks.get_mut(count)? = [number(0)?, number(4)?];
-                            count += 1;
-                        }
-                    }
-                    _ => return None,
+    for (kind, data) in options.by_ref() {
+        let data = data?;
+        match (kind, data.len()) {
+            (STAMPS, 8) | (SIGNATURE, 16) => {}
+            (BLOCKS, bytes) if bytes % 8 == 0 => {
+                for block in data.chunks_exact(8) {
+                    let number = |at| array(block, at).map(u32::from_be_bytes);
+                    *blocks.get_mut(count)? = [number(0)?, number(4)?];
+                    count += 1;
                 }
-                options = &options[length as usize..];
             }
             _ => return None,
         }
     }
+    options.are_read().then_some(count)
 }
 
 /// The time stamps among a header's `options`.
-fn stamps(mut options: &[u8]) -> Option<(u32, u32)> {
-    loop {
-        match *options {
-            [END, ..] | [] => return None,
-            [PAD, ref rest @ ..] => options = rest,
-            [STAMPS, 10, ref rest @ ..] => {
-                let value = array(rest, 0).map(u32::from_be_bytes)?;
-                return Some((value, array(rest, 4).map(u32::from_be_bytes)?));
-            }
-            [_, length, ..] => options = options.get((length as usize).max(2)..)?,
-            [_] => return None,
+fn stamps(options: &[u8]) -> Option<(u32, u32)> {
+    let data = Options(options)
+        .find_map(|(kind, data)| data.filter(|data| kind == STAMPS && data.len() == 8))?;
+    let number = |at| array(data, at).map(u32::from_be_bytes);
+    Some((number(0)?, number(4)?))
+}
+
+/// A header's options with a length, by kind, each with its data, or none if the length is
+/// impossible; up to the end of them, or to one that is cut off.
+struct Options<'a>(&'a [u8]);
+
+impl Options<'_> {
+    /// Whether nothing is left but padding.
+    fn are_read(&self) -> bool {
+        matches!(self.0, [] | [END, ..])
+    }
+}
+
+impl<'a> Iterator for Options<'a> {
+    type Item = (u8, Option<&'a [u8]>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while let [PAD, rest @ ..] = self.0 {
+            self.0 = rest;
         }
+        let (kind, length) = match *self.0 {
+            [] | [END, ..] | [_] => return None,
+            [kind, length, ..] => (kind, length as usize),
+        };
+        let (option, rest) = self.0.split_at_checked(length.max(2))?;
+        self.0 = rest;
+        Some((kind, (length >= 2).then(|| &option[2..])))
     }
 }
 

@@ -241,10 +241,7 @@ impl<Q: Qdisc> Reference<Q> {
                 let packet = self.waiting.keep(flight, label);
                 let ack = label.acknowledges.then(|| self.waiting.ack(&flight));
                 let mut fate = Fate { waiting: &mut self.waiting, meters: &mut self.meters, meter };
-                match &ack {
-                    None => queue.enqueue(Time::from_nanos(now), packet, &mut fate),
-                    Some(ack) => queue.enqueue_ack(Time::from_nanos(now), packet, ack, &mut fate),
-                }
+                queue.offer(Time::from_nanos(now), packet, ack.as_ref(), &mut fate);
             }
         }
         if !link.busy && link.queue.backlog().packets > 0 {

@@ -21,6 +21,15 @@ pub trait Qdisc {
         self.enqueue(now, pkt, out);
     }
 
+    /// Offers `pkt`, with what it acknowledges if the driver knows that.
+    #[inline]
+    fn offer<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, ack: Option<&Ack>, out: &mut S) {
+        match ack {
+            None => self.enqueue(now, pkt, out),
+            Some(ack) => self.enqueue_ack(now, pkt, ack, out),
+        }
+    }
+
     /// The packet to send at `now`, or `None` when there is none to send yet; head drops go to
     /// `out`.
     fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet>;

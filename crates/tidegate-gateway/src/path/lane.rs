@@ -234,10 +234,7 @@ impl<W: Observer> Lane<W> {
         let ack = self.sorter.ack(&parsed, bytes);
         let (queue, mut fate) = self.queue_and_fate();
         fate.arriving = Some(Arriving { slot, bytes });
-        match &ack {
-            None => queue.enqueue(now, packet, &mut fate),
-            Some(ack) => queue.enqueue_ack(now, packet, ack, &mut fate),
-        }
+        queue.offer(now, packet, ack.as_ref(), &mut fate);
         match fate.arriving {
             Some(_) => {
                 self.pool.fill(slot, bytes);

@@ -159,7 +159,7 @@ impl Sorter {
     /// What a frame acknowledges, if the queue asks for that.
     #[inline]
     pub fn ack(&self, frame: &Frame, bytes: &[u8]) -> Option<Ack> {
-        if self.asks.acks { self.hasher.ack(frame, bytes) } else { None }
+        self.hasher.ack(self.asks, frame, bytes)
     }
 
     /// Whether it tells the same flows and classes apart as `other`, which has the same secret.

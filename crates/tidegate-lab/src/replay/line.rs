@@ -129,10 +129,7 @@ impl ReplayLine {
         self.run_until(now);
         self.bring_up(now);
         self.tally.offered(&pkt);
-        match ack {
-            None => self.queue.enqueue(now, pkt, &mut self.tally),
-            Some(ack) => self.queue.enqueue_ack(now, pkt, ack, &mut self.tally),
-        }
+        self.queue.offer(now, pkt, ack, &mut self.tally);
         if let State::Idle(_) = self.link {
             self.ask(now);
         }

@@ -324,7 +324,7 @@ fn offer_all(
                 let packet = Packet::new(slot.flow_hash, frame.len).with_class(class as u16);
                 let packet = packet.with_ecn(frame.ecn).with_slot(slot.number);
                 let packet = hasher.answer(asks, packet, &frame, captured.bytes);
-                let ack = if asks.acks { hasher.ack(&frame, captured.bytes) } else { None };
+                let ack = hasher.ack(asks, &frame, captured.bytes);
                 line.offer(last, packet, ack.as_ref());
             }
             Ok(None) => return Ok((None, last)),

@@ -167,10 +167,7 @@ impl<Q: Qdisc> OutputPort<Q> {
         let packet = waiting.keep(flight, label);
         let ack = label.acknowledges.then(|| waiting.ack(&flight));
         let mut fate = Fate { waiting, meters, meter: &mut self.meter };
-        match &ack {
-            None => self.queue.enqueue(Time::from_nanos(now), packet, &mut fate),
-            Some(ack) => self.queue.enqueue_ack(Time::from_nanos(now), packet, ack, &mut fate),
-        }
+        self.queue.offer(Time::from_nanos(now), packet, ack.as_ref(), &mut fate);
         self.held = self.queue.backlog();
         // An idle link polls again now, whatever it was waiting for. It does not if the queue is
         // empty, because the packet was dropped.

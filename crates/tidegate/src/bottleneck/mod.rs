@@ -172,23 +172,20 @@ impl<T, Q: Qdisc> Bottleneck<T, Q> {
     /// Offers `packet` at `now`. It comes out by [`poll`](Bottleneck::poll), with `payload`.
     #[inline]
     pub fn offer(&mut self, now: Time, packet: Packet, payload: T) {
-        self.catch_up(now);
-        let slot = self.inside.insert((packet.slot, payload)) as u32;
-        self.queue.enqueue(self.now, packet.with_slot(slot), &mut self.dropped);
-        self.offered();
+        self.insert(now, packet, None, payload);
     }
 
     /// The same for a packet that acknowledges `ack`, for queues that ask
     /// ([`Asks::acks`](crate::Asks)).
     pub fn offer_ack(&mut self, now: Time, packet: Packet, ack: &Ack, payload: T) {
-        self.catch_up(now);
-        let slot = self.inside.insert((packet.slot, payload)) as u32;
-        self.queue.enqueue_ack(self.now, packet.with_slot(slot), ack, &mut self.dropped);
-        self.offered();
+        self.insert(now, packet, Some(ack), payload);
     }
 
     #[inline]
-    fn offered(&mut self) {
+    fn insert(&mut self, now: Time, packet: Packet, ack: Option<&Ack>, payload: T) {
+        self.catch_up(now);
+        let slot = self.inside.insert((packet.slot, payload)) as u32;
+        self.queue.offer(self.now, packet.with_slot(slot), ack, &mut self.dropped);
         // A free link asks again, whatever it was waiting for.
         if self.wire.free() <= self.now && self.queue.backlog().packets > 0 {
             self.next = Some(self.wire.after(self.now));

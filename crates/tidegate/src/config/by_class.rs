@@ -5,7 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Text, Value};
-use crate::units::UnitError;
+use crate::units::{Bytes, UnitError};
 
 /// What stands between two values in a text.
 pub const SEPARATOR: &str = ":";
@@ -61,6 +61,14 @@ impl<T: Copy> ByClass<T> {
     /// The value of `class`.
     pub fn of(&self, class: usize) -> T {
         self.values[class.min(self.values.len() - 1)]
+    }
+}
+
+impl ByClass<f64> {
+    /// What `class` is served in a turn where one of weight 1 is served `quantum`: whole bytes, one
+    /// at least.
+    pub(crate) fn quantum(&self, class: usize, quantum: Bytes) -> u64 {
+        (quantum.get() as f64 * self.of(class) + 0.5).max(1.0) as u64
     }
 }
 

@@ -25,7 +25,7 @@
 //! assert!(node.is_congested() && node.alpha() < 1e4); // lower and lower, as nobody heeds it
 //! ```
 use crate::parts::rate::{RateEstimator, Stream};
-use crate::qdisc::Backlog;
+use crate::qdisc::{Backlog, Gauge};
 use crate::units::{Size, Span, Time};
 
 /// What all nodes of a queue have in common.
@@ -113,6 +113,16 @@ impl FairShare {
     /// Whether more came than the capacity when a packet came last.
     pub const fn is_congested(&self) -> bool {
         self.congested
+    }
+
+    /// Shows α, A, F, and whether there is congestion.
+    pub fn probe(&self, see: &mut dyn FnMut(Gauge)) {
+        let mut rate = |name, bytes| see(Gauge { name, unit: "bit/s", value: 8.0 * bytes });
+        rate("alpha", self.alpha());
+        rate("arrivals", self.arrival_rate());
+        rate("accepted", self.accepted_rate());
+        let congested = f64::from(u8::from(self.is_congested()));
+        see(Gauge { name: "congested", unit: "", value: congested });
     }
 
     /// Whether a packet with this label is to be dropped when `die` is uniform on [0, 1).

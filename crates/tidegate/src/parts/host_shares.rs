@@ -114,9 +114,16 @@ impl HostShares {
         if self.divides() { whole / self.load(line) } else { whole }
     }
 
-    /// Passes lines over until one stands first for the n-th time: it is that one's turn.
+    /// Where hosts divide shares, passes lines over until one stands first for the n-th time: it is
+    /// that one's turn.
     #[inline]
     pub fn pass_to(&mut self, turns: &mut Turns) {
+        if self.divides() {
+            self.pass_over(turns);
+        }
+    }
+
+    fn pass_over(&mut self, turns: &mut Turns) {
         let mut in_vain = 0;
         while let Some(line) = turns.first() {
             let load = self.load(line);

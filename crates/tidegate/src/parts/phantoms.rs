@@ -238,11 +238,10 @@ impl Phantoms {
 }
 
 impl Phantom {
-    /// Its part in what is served, where those with bytes have `quanta` together.
+    /// Its part of `whole`, where those with bytes, of which it is one, have `quanta` together.
     #[inline]
-    pub fn part_of(&self, quanta: u64) -> Part {
-        let all = if self.size > 0 { quanta } else { quanta + self.quantum };
-        Part { quantum: self.quantum, all }
+    pub fn part_of(&self, whole: f64, quanta: u64) -> f64 {
+        whole * self.quantum as f64 / quanta as f64
     }
 
     fn begin_window(&mut self, window: u64) {
@@ -255,20 +254,5 @@ impl Phantom {
         self.size -= bytes;
         self.magic = self.magic.min(self.size);
         self.served += bytes;
-    }
-}
-
-/// A part of a whole: its quantum, and the quanta of all that have bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct Part {
-    quantum: u64,
-    all: u64,
-}
-
-impl Part {
-    /// This part of `whole`.
-    #[inline]
-    pub fn of(self, whole: f64) -> f64 {
-        whole * self.quantum as f64 / self.all as f64
     }
 }

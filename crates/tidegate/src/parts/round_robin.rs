@@ -187,9 +187,7 @@ impl RoundRobin {
     #[inline]
     #[allow(clippy::should_implement_trait, reason = "not an iterator: packets come in between")]
     pub fn next(&mut self) -> Option<Packet> {
-        if self.hosts.divides() {
-            self.hosts.pass_to(&mut self.turns);
-        }
+        self.hosts.pass_to(&mut self.turns);
         let line = self.turns.first()?;
         let pkt = self.send()?;
         if self.turns.first() == Some(line) {

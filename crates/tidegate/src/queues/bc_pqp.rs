@@ -105,16 +105,9 @@ impl BcPqpRule {
             self.window_ends();
             if self.quiet >= QUIET {
                 self.every.skip(self.every.overdue(now));
-                self.served_at = self.served_at.max(now);
-                self.rest = self.part_of_a_byte(now);
             }
         }
         self.serve(now);
-    }
-
-    /// What is earned from the beginning until `at`, less whole bytes.
-    fn part_of_a_byte(&self, at: Time) -> u64 {
-        (self.rate as u128 * at.as_nanos() as u128 % BYTE) as u64
     }
 
     #[inline]
@@ -148,7 +141,7 @@ impl BcPqpRule {
                 BurstControl::Growth if grown > bound => Judgement::FillUp,
                 BurstControl::Growth if grown < -bound => Judgement::TakeOut,
                 BurstControl::Share => {
-                    let least = (1.0 - theta) * phantom.part_of(quanta).of(window);
+                    let least = (1.0 - theta) * phantom.part_of(window, quanta);
                     let little = (phantom.added as f64) < least;
                     if little { Judgement::TakeOut } else { Judgement::Keep }
                 }
@@ -177,7 +170,7 @@ impl Policy for BcPqpRule {
         self.phantoms.add(one, len);
         if self.control == BurstControl::Share && len > 0 {
             let phantom = self.phantoms.of(one);
-            let part = phantom.part_of(self.phantoms.quanta()).of(self.window);
+            let part = phantom.part_of(self.window, self.phantoms.quanta());
             if phantom.added as f64 > (1.0 + self.theta) * part {
                 self.phantoms.fill_up(one);
                 self.phantoms.clear_added(one);
@@ -247,10 +240,7 @@ impl Entry for BcPqp {
     ];
 
     fn build(config: &BcPqpConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
-        let quantum = |class| {
-            let exact = config.quantum.get() as f64 * config.weights.of(class);
-            (exact + 0.5).max(1.0) as u64
-        };
+        let quantum = |class| config.weights.quantum(class, config.quantum);
         let quanta = (0..config.classes as usize).map(quantum);
         let rate = ((link.rate.as_bps() as f64 * config.share.get() + 0.5) as u64).max(1);
         let rule = BcPqpRule {

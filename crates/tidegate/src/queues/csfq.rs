@@ -131,10 +131,7 @@ impl Policy for CsfqRule {
     }
 
     fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        see(Gauge { name: "alpha", unit: "bit/s", value: 8.0 * self.fair_share() });
-        see(Gauge { name: "arrivals", unit: "bit/s", value: 8.0 * self.arrival_rate() });
-        see(Gauge { name: "accepted", unit: "bit/s", value: 8.0 * self.accepted_rate() });
-        see(Gauge { name: "congested", unit: "", value: self.is_congested() as u8 as f64 });
+        self.fair.probe(see);
         see(Gauge { name: "known_flows", unit: "", value: self.flows.len() as f64 });
     }
 }
@@ -142,10 +139,15 @@ impl Policy for CsfqRule {
 /// Time constants of at least so many packets on the wire, where a target RTT is less.
 const PACKETS: f64 = 16.0;
 
-/// K the target RTT, or the time of 16 packets if that is longer; the others twice that.
-fn auto(link: &Link) -> CsfqConfig {
+/// K by `auto`: the target RTT, or the time of 16 packets if that is longer; and twice that.
+pub(super) fn auto_memory(link: &Link) -> (Span, Span) {
     let memory = Span::from_secs((PACKETS / link.packets_per_second()).min(3600.0)).max(TARGET_RTT);
-    let twice = Span::from_nanos(2 * memory.as_nanos()).min(Span::from_millis(3_600_000));
+    (memory, Span::from_nanos(2 * memory.as_nanos()).min(Span::from_millis(3_600_000)))
+}
+
+/// The times of [`auto_memory`], the second for all but the flows' rates.
+fn auto(link: &Link) -> CsfqConfig {
+    let (memory, twice) = auto_memory(link);
     CsfqConfig {
         memory,
         link_memory: twice,
@@ -166,7 +168,7 @@ fn law(config: &CsfqConfig) -> FairShareLaw {
 }
 
 /// A quarter of the limit, as stoica1998's 16 kB of 64 kB.
-fn quarter(link: &Link) -> Size {
+pub(super) fn quarter(link: &Link) -> Size {
     link.limit.scale(0.25)
 }
 

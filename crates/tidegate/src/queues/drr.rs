@@ -221,8 +221,8 @@ impl Entry for Drr {
 
     fn build(config: &DrrConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
         let quantum = |class| {
-            let exact = config.quantum.get() as f64 * config.weights.of(class);
-            Balance { quantum: (exact + 0.5).max(1.0) as u64, deficit: 0 }
+            let quantum = config.weights.quantum(class, config.quantum);
+            Balance { quantum, deficit: 0 }
         };
         needs_flows(config.isolation, config.map == Map::Flow)?;
         let classes = Classes::new(config.map, config.classes, config.ways, &mut dice);

@@ -1,7 +1,8 @@
 #![doc = include_str!("hcsfq.md")]
+use super::csfq::{auto_memory, quarter};
 use crate::choices;
 use crate::config::{ByClass, ConfigError, Value};
-use crate::entry::{Entry, Info, Preset, TARGET_RTT};
+use crate::entry::{Entry, Info, Preset};
 use crate::packet::{Asks, Packet};
 use crate::parts::fair_share::{Arrival, Capacity, FairShare, FairShareLaw, Overflows, is_short};
 use crate::parts::flow_table::FlowTable;
@@ -158,34 +159,26 @@ impl Policy for HcsfqRule {
     }
 
     fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        let rate = |name, bytes| Gauge { name, unit: "bit/s", value: 8.0 * bytes };
-        let count = |name, value| Gauge { name, unit: "", value };
-        see(rate("alpha", self.link.alpha()));
-        see(rate("arrivals", self.link.arrival_rate()));
-        see(rate("accepted", self.link.accepted_rate()));
-        see(count("congested", f64::from(u8::from(self.link.is_congested()))));
-        see(count("known_flows", f64::from(self.flows.len())));
-        see(count("known_tenants", f64::from(self.tenants.len())));
+        self.link.probe(see);
+        let mut count = |name, value| see(Gauge { name, unit: "", value });
+        count("known_flows", f64::from(self.flows.len()));
+        count("known_tenants", f64::from(self.tenants.len()));
     }
 }
 
-/// Time constants of at least so many packets on the wire, where a target RTT is less.
-const PACKETS: f64 = 16.0;
-
-/// K and K_a the target RTT, or the time of 16 packets if that is longer; K_c twice that; what is
-/// given out is the link's rate.
+/// K and K_a as K of `csfq`, K_c twice that; what is given out is the link's rate.
 fn auto(link: &Link) -> HcsfqConfig {
-    let memory = Span::from_secs((PACKETS / link.packets_per_second()).min(3600.0)).max(TARGET_RTT);
+    let (memory, twice) = auto_memory(link);
     HcsfqConfig {
         memory,
         link_memory: memory,
-        window: Span::from_nanos(2 * memory.as_nanos()).min(Span::from_millis(3_600_000)),
+        window: twice,
         quiet: Span::ZERO,
         part: Prob::clip(1.0),
         fall: Prob::clip(1.0),
         least: Prob::clip(0.0),
         overflow: Prob::clip(0.01),
-        threshold: link.limit.scale(0.25),
+        threshold: quarter(link),
         ..HcsfqConfig::default()
     }
 }

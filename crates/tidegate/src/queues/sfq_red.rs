@@ -124,9 +124,7 @@ impl Qdisc for SfqRed {
 
     #[inline]
     fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, _: &mut S) -> Option<Packet> {
-        if self.hosts.divides() {
-            self.hosts.pass_to(&mut self.turns);
-        }
+        self.hosts.pass_to(&mut self.turns);
         let bin = self.turns.first()?;
         let pkt = self.lines.pop(bin)?;
         self.backlog.remove(pkt.len);

@@ -3,7 +3,6 @@ use super::{Set, with_known};
 use crate::naive::bc_pqp::{Control, NaiveBcPqp};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
-use tidegate::config::{ByClass, Value};
 use tidegate::queues::BcPqp;
 use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Time};
 
@@ -83,9 +82,6 @@ impl super::Twinned for Twinned {
         let config = with_known(config, &[("classes", &few.to_string())]);
         let AnyQueue::BcPqp(queue) = config.build(link, dice).ok()? else { return None };
         let set = Set(&config);
-        let weights: ByClass<f64> = Value::read(&set.text("weights")).unwrap();
-        let quantum =
-            |class| ((set.bytes("quantum") as f64 * weights.of(class)).round() as u64).max(1);
         let rate = (link.rate.as_bps() as f64 * set.number("share")).round().max(1.0) as u64;
         let control = match set.text("burst_control").as_str() {
             "off" => Control::Off,
@@ -96,7 +92,7 @@ impl super::Twinned for Twinned {
             rate,
             (set.bytes("phantom_limit"), set.bytes("burst")),
             (set.nanos("window"), set.number("theta"), control),
-            (0..few as usize).map(quantum).collect(),
+            set.quanta(few as usize),
         );
         Some(Twinned {
             queue,

@@ -4,7 +4,6 @@ use crate::naive::drr::{Limit, NaiveBuffer, NaiveDrr, Overflow};
 use crate::naive::hosts::{self, Divided};
 use crate::support::Both;
 use tidegate::catalog::{AnyConfig, AnyQueue};
-use tidegate::config::{ByClass, Value};
 use tidegate::queues::Drr;
 use tidegate::{DropReason, Link, MarkReason, Packet, Qdisc, Rng, Sink, Size, Time};
 
@@ -106,12 +105,9 @@ impl super::Twinned for Twinned {
         let config = with_known(config, &[("classes", &few.to_string())]);
         let AnyQueue::Drr(queue) = config.build(link, dice).ok()? else { return None };
         let set = Set(&config);
-        let weights: ByClass<f64> = Value::read(&set.text("weights")).unwrap();
-        let quantum =
-            |class| ((set.bytes("quantum") as f64 * weights.of(class)).round() as u64).max(1);
         let twin = NaiveDrr::new(
             buffer(&config, &link, few as usize),
-            (0..few as usize).map(quantum).collect(),
+            set.quanta(few as usize),
             Divided::by(&set.text("isolation")),
         );
         Some(Twinned {

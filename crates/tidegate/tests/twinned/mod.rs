@@ -77,6 +77,7 @@ use crate::support::checked::Checked;
 use crate::support::sequence::{Bounds, Case, Tape, play};
 use crate::support::workload::Workload;
 use tidegate::catalog::AnyConfig;
+use tidegate::config::{ByClass, Value};
 use tidegate::{Bytes, Link, NullSink, Qdisc, Rng, Size, Span};
 
 /// A queue with its twin.
@@ -202,6 +203,12 @@ impl Set<'_> {
     }
     fn bytes(&self, name: &str) -> u64 {
         self.text(name).parse::<Bytes>().unwrap().get()
+    }
+    /// Quanta of so many classes, by `quantum` and `weights`.
+    fn quanta(&self, classes: usize) -> Vec<u64> {
+        let weights: ByClass<f64> = Value::read(&self.text("weights")).unwrap();
+        let quantum = self.bytes("quantum") as f64;
+        (0..classes).map(|class| ((quantum * weights.of(class)).round() as u64).max(1)).collect()
     }
     fn size(&self, name: &str) -> Size {
         self.text(name).parse().unwrap()
