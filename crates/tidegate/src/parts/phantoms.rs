@@ -24,8 +24,10 @@ pub struct Phantom {
     pub before: u64,
     /// While it has bytes: what was served in the window.
     pub served: u64,
-    /// While it has bytes: what was added in the window.
+    /// While it has bytes: what was added in the window, since it was filled up if it was.
     pub added: u64,
+    /// While it has bytes: whether it was filled up in the window.
+    pub filled: bool,
     /// What it may take in a turn.
     quantum: u64,
     /// The window that its counters are of.
@@ -153,11 +155,12 @@ impl Phantoms {
         bytes - rounds * self.quanta
     }
 
-    /// Fills `one`, which has bytes, up to the limit.
+    /// Fills `one`, which has bytes, up to the limit. What is added to it is counted anew.
     pub fn fill_up(&mut self, one: usize) {
         let phantom = &mut self.list[one];
         phantom.magic += self.limit - phantom.size;
         phantom.size = self.limit;
+        (phantom.added, phantom.filled) = (0, true);
     }
 
     /// Takes out of `one` what it was filled up with.
@@ -182,20 +185,13 @@ impl Phantoms {
         for _ in 0..self.turns.len() {
             let Some(one) = next else { return };
             next = Some(self.turns.behind(one));
-            let verdict = judge(&self.list[one], quanta);
-            self.list[one].begin_window(self.window);
-            match verdict {
+            match judge(&self.list[one], quanta) {
                 Judgement::Keep => {}
                 Judgement::FillUp => self.fill_up(one),
                 Judgement::TakeOut => self.take_out(one),
             }
-            self.list[one].before = self.list[one].size;
+            self.list[one].begin_window(self.window);
         }
-    }
-
-    /// What was added to `one` is counted anew.
-    pub fn clear_added(&mut self, one: usize) {
-        self.list[one].added = 0;
     }
 
     /// All are empty.
@@ -246,7 +242,7 @@ impl Phantom {
 
     fn begin_window(&mut self, window: u64) {
         self.window = window;
-        (self.before, self.served, self.added) = (self.size, 0, 0);
+        (self.before, self.served, self.added, self.filled) = (self.size, 0, 0, false);
     }
 
     #[inline]

@@ -140,7 +140,7 @@ impl BcPqpRule {
             match control {
                 BurstControl::Growth if grown > bound => Judgement::FillUp,
                 BurstControl::Growth if grown < -bound => Judgement::TakeOut,
-                BurstControl::Share => {
+                BurstControl::Share if !phantom.filled => {
                     let least = (1.0 - theta) * phantom.part_of(window, quanta);
                     let little = (phantom.added as f64) < least;
                     if little { Judgement::TakeOut } else { Judgement::Keep }
@@ -173,7 +173,6 @@ impl Policy for BcPqpRule {
             let part = phantom.part_of(self.window, self.phantoms.quanta());
             if phantom.added as f64 > (1.0 + self.theta) * part {
                 self.phantoms.fill_up(one);
-                self.phantoms.clear_added(one);
             }
         }
         Verdict::Admit

@@ -8,7 +8,8 @@
 //! - At the end of each window, every phantom queue is judged. Mode `growth`: it grew by more than
 //!   θ times what it was served: it is filled up. It shrank by more than that: what filled it up is
 //!   taken out again. Mode `share`: more than 1 + θ shares were admitted within the window: it is
-//!   filled up at once. Less than 1 − θ at the window's end: that is taken out again.
+//!   filled up at once. Less than 1 − θ at the end of a window in which it was not filled up: that
+//!   is taken out again.
 //! - After 64 windows without an arrival that found room everything is forgotten.
 //!
 //! To which phantom queue a packet belongs is told by the driver.
@@ -32,6 +33,7 @@ pub struct NaivePhantom {
     /// In this window, in bytes.
     pub served: u64,
     pub admitted: u64,
+    pub filled: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -151,13 +153,16 @@ impl NaiveBcPqp {
             match self.control {
                 Control::Growth if grown > bound => self.fill_up(one),
                 Control::Growth if grown < -bound => self.take_out(one),
-                Control::Share if (phantom.admitted as f64) < (1.0 - self.theta) * share => {
-                    self.take_out(one)
+                Control::Share if !phantom.filled => {
+                    if (phantom.admitted as f64) < (1.0 - self.theta) * share {
+                        self.take_out(one);
+                    }
                 }
                 _ => {}
             }
             let phantom = &mut self.phantoms[one];
             (phantom.before, phantom.served, phantom.admitted) = (phantom.size, 0, 0);
+            phantom.filled = false;
         }
         self.quiet += 1;
         if self.quiet == 64 {
@@ -201,7 +206,7 @@ impl NaiveBcPqp {
             && admitted > (1.0 + self.theta) * self.share(one)
         {
             self.fill_up(one);
-            self.phantoms[one].admitted = 0;
+            (self.phantoms[one].admitted, self.phantoms[one].filled) = (0, true);
         }
         true
     }

@@ -118,18 +118,20 @@ fn what_one_leaves_the_other_gets_and_weights_count() {
 /// window's end; else only when the phantom queue is full.
 #[test]
 fn a_burst_ends_sooner_with_burst_control() {
-    let burst = |control| {
+    let burst = |control, a_ms| {
         let settings =
             [("phantom_limit", "1 MB"), ("window", "100 ms"), ("burst_control", control)];
-        offer(&settings, [10, 0], 500)[0]
+        offer(&settings, [a_ms, 0], 500)[0]
     };
     // A window's share is 300 packets. The 451st comes after 45 ms; then as many are admitted as
     // are served, from 46 ms on.
-    assert_eq!(burst("share"), 451 + 3 * 454);
+    assert_eq!(burst("share", 10), 451 + 3 * 454);
+    // After 90 ms: what is served in the last 10 ms of that window does not end it.
+    assert_eq!(burst("share", 5), 451 + 3 * 409);
     // Those of the first window, and what is served from 101 ms on.
-    assert_eq!(burst("growth"), 1_000 + 3 * 399);
+    assert_eq!(burst("growth", 10), 1_000 + 3 * 399);
     // What fits, and what is served from 1 ms on.
-    assert_eq!(burst("off"), 1_000 + 3 * 499);
+    assert_eq!(burst("off", 10), 1_000 + 3 * 499);
 }
 
 /// A lone Reno that halves at a drop needs BDP^2 / 18 packets of phantom queue, by `auto`'s rule.

@@ -30,8 +30,8 @@ impl Twinned {
             assert_eq!((ours.size, ours.magic), (twin.size, twin.magic), "{place}");
             assert!(
                 twin.size == 0
-                    || (ours.before, ours.served, ours.added)
-                        == (twin.before, twin.served, twin.admitted),
+                    || (ours.before, ours.served, ours.added, ours.filled)
+                        == (twin.before, twin.served, twin.admitted, twin.filled),
                 "{place}: {ours:?} {twin:?}"
             );
         }
