@@ -61,7 +61,6 @@ demo: build ## A flood against TCP through four queues, simulated and replayed, 
 	@printf '\nOpen these in a browser:\n  %s\n  %s\n' "$(CURDIR)/out/demo/report.html" "$(CURDIR)/out/demo-replay/report.html"
 
 test: test-deps cbindgen lint deny ## Format, lints, supply chain and every test
-	cargo check --locked -p tidegate
 	cargo check --locked -p tidegate-wasm
 	tools/tests.sh
 
@@ -145,6 +144,7 @@ docs: ## The book, with a search and its links checked: out/docs/index.html
 lint: ## Layout, clippy, circles of imports, lengths of lines and files, links and words of documents
 	cargo fmt --all --check
 	tools/circles.py
+	tools/features.py
 	tools/shape.py
 	tools/links.py
 	tools/words.py
@@ -184,7 +184,7 @@ validate-linux: build ## Linux's own queues in a User-Mode Linux kernel beside o
 	python3 validation/linux/run.py
 	python3 validation/linux.py
 
-validate-spoofed: test-deps ## Forged sources: what users are left with behind every queue, and the memory it takes; root, eleven minutes
+validate-spoofed: test-deps ## Forged sources: what users are left with behind every queue, and the memory it takes; root, a quarter of an hour
 	cargo bench --locked -p tidegate-cli --bench spoofed | tee validation/spoofed.md
 
 validate-adversary: ## Who knows the code but not the secret and aims at a user: how often he meets one, and what he does; some minutes

@@ -61,6 +61,14 @@ def first():
     Path("/proc/self/autogroup").write_text("-20")
 
 
+def worst_of(group):
+    """What the worst of a group's users got of a fair share, and how many got less than a tenth."""
+    return {
+        "worst": (group["worst_share"] or {}).get("mean"),
+        "starved": (group["starved"] or {}).get("mean"),
+    }
+
+
 def figures(document):
     """What is compared, of one result."""
     group = {g["name"]: g for g in document["groups"]}
@@ -69,6 +77,7 @@ def figures(document):
         "queue": document["label"],
         "tcp": mean("tcp", "throughput_bps"),
         "flood": mean("flood", "throughput_bps"),
+        **worst_of(group["tcp"]),
         "offered": mean("tcp", "offered_bps") + mean("flood", "offered_bps"),
         "flood_offered": mean("flood", "offered_bps"),
         "delay_p50_ms": (document["aggregate"]["queue_delay_ms"]["p50"] or {}).get("mean"),
@@ -159,6 +168,16 @@ def interval(middle, half):
     return f"{mbit(middle)} ± {mbit(half)}"
 
 
+def worst(runs):
+    """The worst user's share and how many starved, means over the runs."""
+    shares = [r["worst"] for r in runs if r.get("worst") is not None]
+    starved = [r["starved"] for r in runs if r.get("starved") is not None]
+    if not shares:
+        return "–"
+    lost = f", {fmean(starved):.2g} starved" if any(starved) else ""
+    return f"{100 * fmean(shares):.0f} %{lost}"
+
+
 def mean(runs, what):
     return fmean(r[what] for r in runs)
 
@@ -208,6 +227,7 @@ def row(queue, scale, prompt, held, runs):
             mbit(held[group]),
             known(runs, group),
         ]
+        cells += [worst([prompt]), worst(runs)] if group == "tcp" else []
     protected = protects(mean(runs, "tcp") / (FAIR * LINE * scale))
     return (
         "| " + " | ".join([*cells, str(len(runs)), verdict(prompt, runs, scale), protected]) + " |"
@@ -228,8 +248,8 @@ def table(control, scale, queues, measured):
     return [
         f"## The kernel's {control}, the simulator's {CONTROLS[control][1]}: {rates}",
         "",
-        f"| queue | TCP: simulated | ends hold {HOLD} | measured | flood: simulated | ends hold {HOLD} | measured | runs | within 15 % | protects TCP |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        f"| queue | TCP: simulated | ends hold {HOLD} | measured | worst: simulated | measured | flood: simulated | ends hold {HOLD} | measured | runs | within 15 % | protects TCP |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
         *(row(queue, scale, prompt[queue], held[queue], runs[queue]) for queue in queues),
         "",
         *care(control, [r for r in measured if (r["control"], r["scale"]) == (control, scale)]),
@@ -332,6 +352,7 @@ def keep(lines):
         "- `newreno`: the kernel's TCP without SACK, RACK and time stamps.",
         f"- `ends hold`: simulated ends hold each segment for up to {HOLD}, evenly drawn, as a receiver that waits for a processor.",
         f"- `flood only N`: the machine was too busy to offer {STEADY:.1%} of the flood in any of {TRIES} tries. The last one counts.",
+        "- `worst`: what the worst connection got of a fair share. `starved` are those that got less than a tenth.",
         f"- SFRED is measured from {SETTLES['sfred']} s on, when it has settled, the others from {WARMUP} s.",
         "",
     ]

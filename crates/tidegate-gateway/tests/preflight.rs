@@ -1,5 +1,7 @@
 //! What a start is refused for, and that the command named for it mends it, on real interfaces.
 #![cfg(target_os = "linux")]
+use std::time::{Duration, Instant};
+
 use tidegate::Span;
 use tidegate_gateway::machine::clock::now;
 use tidegate_gateway::machine::failopen::{FailOpen, remove};
@@ -123,6 +125,15 @@ fn what_cannot_be_joined_cannot_be_forced_either() {
     assert_eq!(told(["if1", "lo"]), ["lo does not carry Ethernet frames"]);
 }
 
+/// Waits until nothing is `held` any more: a process that another test has just begun has what this
+/// one had open, for a moment.
+fn released(held: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while held() && begun.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn a_living_gate_is_in_the_way_and_what_a_dead_one_left_is_not() {
     let Some(rig) = Rig::new("alive") else { return };
@@ -139,6 +150,8 @@ fn a_living_gate_is_in_the_way_and_what_a_dead_one_left_is_not() {
     );
     assert_eq!(found.findings[0].mend(), Some(format!("kill {process}")));
     drop(gate);
+    let held = || ["if1", "if2"].iter().any(|one| !rig.inspect([one, "if3"]).findings.is_empty());
+    released(held);
     let found = rig.inspect(["if2", "if3"]);
     assert_eq!((found.findings, found.leftovers), (vec![], vec!["if2".to_string()]));
     rig.gate.inside(|| interfaces.map(|i| remove(i).unwrap())).unwrap();

@@ -120,7 +120,7 @@ fn scrambled(number: u32) -> u32 {
 /// Users who send by TCP, each from an address of its own, until this is dropped.
 pub struct Users {
     stop: Arc<AtomicBool>,
-    received: Arc<AtomicU64>,
+    received: Vec<Arc<AtomicU64>>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -132,24 +132,25 @@ impl Users {
     pub fn start(rig: &Rig, count: u16) -> io::Result<Users> {
         let listener = rig.server.inside(|| TcpListener::bind((SERVER, 0)))??;
         let port = listener.local_addr()?.port();
-        let (stop, received) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let mut users = Users { stop: stop.clone(), received: received.clone(), threads: vec![] };
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut users = Users { stop: stop.clone(), received: vec![], threads: vec![] };
         for user in 0..count {
             let sender = rig
                 .clients
                 .inside(|| connected(client(user), SocketAddrV4::new(SERVER, port)))??;
             let (receiver, _) = listener.accept()?;
-            let (told, received) = (stop.clone(), received.clone());
-            users.threads.push(std::thread::spawn(move || send(sender, &told)));
             let told = stop.clone();
+            users.threads.push(std::thread::spawn(move || send(sender, &told)));
+            let (told, received) = (stop.clone(), Arc::new(AtomicU64::new(0)));
+            users.received.push(received.clone());
             users.threads.push(std::thread::spawn(move || receive(receiver, &told, &received)));
         }
         Ok(users)
     }
 
-    /// Bytes that the server has read so far, headers not counted.
-    pub fn received(&self) -> u64 {
-        self.received.load(Relaxed)
+    /// Bytes that the server has read so far of each user, headers not counted.
+    pub fn received(&self) -> Vec<u64> {
+        self.received.iter().map(|bytes| bytes.load(Relaxed)).collect()
     }
 }
 

@@ -72,7 +72,7 @@ fn assert_shares(what: &str, got: &[f64], expected: impl Fn(usize) -> f64, withi
 fn without_it_a_host_has_a_share_for_each_flow() {
     for name in schedulers() {
         let flows = one_and_sixteen(false);
-        let got = contend(&mut build(name, &[("isolation", "flows")]), &flows, 0, 40);
+        let got = contend(&mut build(name, &[("isolation", "flows")]), &flows, 0, 20);
         assert_shares(name, &got, |_| 1.0 / 17.0, 0.03);
     }
 }
@@ -89,7 +89,7 @@ fn a_host_has_one_share_and_its_flows_divide_it() {
         ];
         for (isolation, to) in sides {
             let mut queue = build(name, &[("isolation", isolation)]);
-            let got = contend(&mut queue, &one_and_sixteen(to), 0, 40);
+            let got = contend(&mut queue, &one_and_sixteen(to), 0, 20);
             let expected = |n| if n == 0 { 0.5 } else { 0.5 / 16.0 };
             assert_shares(&format!("{name} {isolation}"), &got, expected, 0.03);
         }
@@ -103,7 +103,7 @@ fn a_host_can_be_one_flow() {
     for name in schedulers() {
         for (isolation, to) in [("srchost", false), ("dsthost", true)] {
             let mut queue = build(name, &[("isolation", isolation)]);
-            let got = contend(&mut queue, &one_and_sixteen(to), 0, 40);
+            let got = contend(&mut queue, &one_and_sixteen(to), 0, 20);
             assert!((got[0] - 0.5).abs() < 0.03, "{name} {isolation}: {}", got[0]);
         }
         assert!(build(name, &[("isolation", "flowblind")]).backlog().packets == 0);

@@ -1,0 +1,1 @@
+//! Features of other crates, the same whichever of ours are built. `Cargo.toml` says why.
