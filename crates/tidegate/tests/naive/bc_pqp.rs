@@ -153,10 +153,11 @@ impl NaiveBcPqp {
             match self.control {
                 Control::Growth if grown > bound => self.fill_up(one),
                 Control::Growth if grown < -bound => self.take_out(one),
-                Control::Share if !phantom.filled => {
-                    if (phantom.admitted as f64) < (1.0 - self.theta) * share {
-                        self.take_out(one);
-                    }
+                Control::Share
+                    if !phantom.filled
+                        && (phantom.admitted as f64) < (1.0 - self.theta) * share =>
+                {
+                    self.take_out(one)
                 }
                 _ => {}
             }
