@@ -1,6 +1,6 @@
 //! What a start is refused for, and that the command named for it mends it, on real interfaces.
 #![cfg(target_os = "linux")]
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard};
 
 use tidegate::Span;
 use tidegate_gateway::machine::clock::now;
@@ -12,18 +12,23 @@ use tidegate_gateway::machine::preflight::{Force, Preflight, inspect};
 struct Rig {
     gate: Namespace,
     far: Namespace,
+    _turn: MutexGuard<'static, ()>,
 }
 
 impl Rig {
-    /// None, and a line that says why, where namespaces cannot be made.
+    /// None, and a line that says why, where namespaces cannot be made. There is one at a time:
+    /// what another test starts has all that is open here until it is a program of its own, the
+    /// names by which interfaces are held too.
     fn new(test: &str) -> Option<Rig> {
+        static TURN: Mutex<()> = Mutex::new(());
         if let Err(why) = possible() {
             skip(&why);
             return None;
         }
+        let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let namespace =
             |part| Namespace::new(&format!("tg-{test}-{part}-{}", std::process::id())).unwrap();
-        let rig = Rig { gate: namespace("gate"), far: namespace("far") };
+        let rig = Rig { gate: namespace("gate"), far: namespace("far"), _turn };
         for (near, far) in [("if1", "far1"), ("if2", "far2"), ("if3", "far3")] {
             cable((&rig.gate, near), (&rig.far, far), 1500).unwrap();
         }
@@ -125,15 +130,6 @@ fn what_cannot_be_joined_cannot_be_forced_either() {
     assert_eq!(told(["if1", "lo"]), ["lo does not carry Ethernet frames"]);
 }
 
-/// Waits until nothing is `held` any more: a process that another test has just begun has what this
-/// one had open, for a moment.
-fn released(held: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while held() && begun.elapsed() < Duration::from_secs(5) {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 #[test]
 fn a_living_gate_is_in_the_way_and_what_a_dead_one_left_is_not() {
     let Some(rig) = Rig::new("alive") else { return };
@@ -150,8 +146,6 @@ fn a_living_gate_is_in_the_way_and_what_a_dead_one_left_is_not() {
     );
     assert_eq!(found.findings[0].mend(), Some(format!("kill {process}")));
     drop(gate);
-    let held = || ["if1", "if2"].iter().any(|one| !rig.inspect([one, "if3"]).findings.is_empty());
-    released(held);
     let found = rig.inspect(["if2", "if3"]);
     assert_eq!((found.findings, found.leftovers), (vec![], vec!["if2".to_string()]));
     rig.gate.inside(|| interfaces.map(|i| remove(i).unwrap())).unwrap();
