@@ -13,12 +13,14 @@ while read -r kind name; do
   if [ "$kind" = waits ]; then waiting+=(--test "$name"); else others+=(--test "$name"); fi
 done < <(tools/targets.py)
 
+# All of it, whatever fails.
 beside() {
-  set -e
-  cargo test --workspace --locked --no-fail-fast --lib --bins --examples "${others[@]}"
-  cargo test --workspace --locked --no-fail-fast --doc
-  tools/package.sh
-  crates/tidegate-python/tests/run.sh
+  local bad=0
+  cargo test --workspace --locked --no-fail-fast --lib --bins --examples "${others[@]}" || bad=1
+  cargo test --workspace --locked --no-fail-fast --doc || bad=1
+  tools/package.sh || bad=1
+  crates/tidegate-python/tests/run.sh || bad=1
+  return "$bad"
 }
 # A process group of its own, so that all of it can be ended, in this session, within which what is nice gives way.
 set -m
