@@ -13,6 +13,7 @@ use tidegate::{Link, Span};
 use tidegate_gateway::demo::{Demo, FRAME, Process, Rig, Spoofed, Tcp, Trial, Users, possible};
 use tidegate_packet::FlowKey;
 use tidegate_report::fair::Worst;
+use tidegate_report::{Figure, human};
 
 /// Sources of the flood.
 const FLOWS: u64 = 5_000_000;
@@ -92,17 +93,15 @@ struct Found {
 impl std::fmt::Display for Found {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         let Found { flood, shares: [before, during], took, may_take } = self;
-        let all = |shares: &[f64]| format!("{:.1} %", 100.0 * shares.iter().sum::<f64>());
         let fair = 1.0 / f64::from(USERS);
-        let users = during.iter().map(|share| (share / fair, 1.0));
-        let worst = Worst::of(users).map_or("–".into(), |Worst { share, starved }| match starved {
-            0 => format!("{:.0} %", 100.0 * share),
-            _ => format!("{:.0} %, {starved} starved", 100.0 * share),
-        });
-        let mb = |bytes: u64| format!("{:.2} MB", bytes as f64 / 1e6);
-        let (before, during, kpps) = (all(before), all(during), flood / 1e3);
-        let (took, may_take) = (mb(*took), mb(*may_take));
-        write!(f, "{kpps:.0} | {before} | {during} | {worst} | {took} | {may_take}")
+        let worst = Worst::of(during.iter().map(|share| (*share, fair)));
+        let Worst { share, starved } = worst.expect("there are users");
+        let [before, during] = [before, during].map(|shares| human::percent(shares.iter().sum()));
+        let worst = human::percent(share);
+        let [took, may_take] =
+            [took, may_take].map(|bytes| human::bytes(Figure::exact(*bytes as f64)));
+        let kpps = flood / 1e3;
+        write!(f, "{kpps:.0} | {before} | {during} | {worst} | {starved} | {took} | {may_take}")
     }
 }
 
@@ -115,12 +114,12 @@ on a line of 100 Mbit/s behind `tidegate gate`. Each datagram of the flood comes
 address. One run a row, presets `auto`.
 
 - Users: what they get of the line together, before the flood and during it.
-- Worst: what the worst of them gets during it, of an eighth of the line. `starved` are those that
-  get less than a tenth of that.
+- Worst: what the worst of them gets during it, of an eighth of the line.
+- Starved: how many of them get less than a tenth of that.
 - Memory: what the gateway took more than before the flood, and what it says that it takes at most.
 
-| queue | flow key | flood, kpps | users before | during | worst | memory took | may take |
-|---|---|---|---|---|---|---|---|";
+| queue | flow key | flood, kpps | users before | during | worst | starved | memory took | may take |
+|---|---|---|---|---|---|---|---|---|";
 
 /// The line, in bit/s.
 const LINE: f64 = 100e6;
