@@ -151,7 +151,7 @@ fn carried(
 
 /// Forged sources, and memory that is nobody's: pages of stacks, and the allocator's own. With 8
 /// bytes for each of so many a queue would show.
-const FORGED: u64 = 100_000;
+const FORGED: u64 = 50_000;
 const PAGES: u64 = 256 << 10;
 
 #[test]

@@ -5,7 +5,7 @@
 //! unless `TIDEGATE_SKIP_BROWSER=1` is set.
 #![allow(dead_code, reason = "each test file uses its part")]
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,25 +13,40 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// One browser at a time: each takes a core and some 200 MB.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+/// One browser at a time: each takes a core and some 200 MB. It waits for the next page here, since
+/// its start takes seconds.
+static IDLE: Mutex<Option<Browser>> = Mutex::new(None);
 
-/// The protocol's pipes are the file descriptors 3 and 4. A browser that hangs is ended.
-const START: &str = r#"exec timeout 300 "$@" 3<&0 4>&1 0</dev/null 1>&2"#;
+/// The protocol's pipes are the file descriptors 3 and 4. A browser that hangs is ended. It ends
+/// when its pipe does, and what it kept goes with it.
+const START: &str = r#"
+    profile=$1
+    shift
+    timeout 900 "$@" "--user-data-dir=$profile" 3<&0 4>&1 0</dev/null 1>&2
+    rm -rf -- "$profile"
+"#;
 
-/// A page in a browser of its own.
-pub struct Page {
-    browser: Child,
+/// A browser that listens.
+struct Browser {
+    shell: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     calls: u64,
+}
+
+/// A page in a browser, which has nothing of what earlier pages left there.
+pub struct Page {
+    /// Always there, but while it is given back.
+    browser: Option<Browser>,
+    /// The place in the browser that is this page's alone.
+    context: Value,
     session: Value,
     /// What went wrong in the page.
     faults: Vec<String>,
     /// Where downloads go.
     pub downloads: TempDir,
-    _profile: TempDir,
-    _turn: MutexGuard<'static, ()>,
+    /// Where the browser is left for the next page, unless it is in a network of its own.
+    idle: Option<MutexGuard<'static, Option<Browser>>>,
 }
 
 fn chromium() -> Option<PathBuf> {
@@ -49,51 +64,81 @@ fn chromium() -> Option<PathBuf> {
     found.filter(|_| !skip)
 }
 
-impl Page {
-    /// An empty page; `None` if there is to be no browser.
-    pub fn open() -> Option<Page> {
-        Page::open_by(|shell| Command::new(shell))
-    }
-
-    /// The same of a browser that a shell starts, which `command` begins: in a network of its own.
-    pub fn open_by(command: impl FnOnce(&str) -> Command) -> Option<Page> {
-        let program = chromium()?;
-        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        let [profile, downloads] = [(); 2].map(|()| TempDir::new().unwrap());
-        let mut browser = command("sh")
+impl Browser {
+    /// Begun by a shell, which `command` begins.
+    fn start(program: &Path, command: impl FnOnce(&str) -> Command) -> Browser {
+        let profile = TempDir::new().unwrap().keep();
+        let mut shell = command("sh")
             .args(["-c", START, "sh"])
-            .arg(program)
+            .args([&profile, program])
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
             .args(["--disable-background-networking", "--disable-component-update"])
             .args(["--disable-sync", "--no-first-run", "--remote-debugging-pipe"])
             .args(["--window-size=1366,900", "about:blank"])
-            .arg(format!("--user-data-dir={}", profile.path().display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .expect("the browser starts");
-        let (to, from) = (browser.stdin.take().unwrap(), browser.stdout.take().unwrap());
+        let (to, from) = (shell.stdin.take().unwrap(), shell.stdout.take().unwrap());
+        Browser { shell, to, from: BufReader::new(from), calls: 0 }
+    }
+
+    fn say(&mut self, call: &Value) {
+        self.to.write_all(format!("{call}\0").as_bytes()).expect("the browser listens");
+    }
+
+    fn hear(&mut self, during: &str) -> Value {
+        let mut text = vec![];
+        self.from.read_until(0, &mut text).expect("the browser speaks");
+        assert!(text.pop() == Some(0), "the browser ended during {during}");
+        serde_json::from_slice(&text).unwrap()
+    }
+
+    fn end(mut self) {
+        let _ = self.to.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
+        let _ = self.shell.wait();
+    }
+}
+
+impl Page {
+    /// An empty page; `None` if there is to be no browser.
+    pub fn open() -> Option<Page> {
+        let program = chromium()?;
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        let browser =
+            idle.take().unwrap_or_else(|| Browser::start(&program, |shell| Command::new(shell)));
+        Some(Page::of(browser, Some(idle)))
+    }
+
+    /// The same of a browser that a shell starts, which `command` begins: in a network of its own.
+    pub fn open_by(command: impl FnOnce(&str) -> Command) -> Option<Page> {
+        Some(Page::of(Browser::start(&chromium()?, command), None))
+    }
+
+    fn of(browser: Browser, idle: Option<MutexGuard<'static, Option<Browser>>>) -> Page {
         let mut page = Page {
-            browser,
-            to,
-            from: BufReader::new(from),
-            calls: 0,
+            browser: Some(browser),
+            context: Value::Null,
             session: Value::Null,
             faults: vec![],
-            downloads,
-            _profile: profile,
-            _turn: turn,
+            downloads: TempDir::new().unwrap(),
+            idle,
         };
         page.attach();
-        Some(page)
+        page
     }
 
     fn attach(&mut self) {
         let to = self.downloads.path().display().to_string();
-        let allow = json!({ "behavior": "allow", "downloadPath": to });
+        let context = self.call("Target.createBrowserContext", json!({}));
+        self.context = context["browserContextId"].clone();
+        let mut place = json!({ "browserContextId": self.context });
+        place["url"] = "about:blank".into();
+        let target = self.call("Target.createTarget", place);
+        let mut allow = json!({ "behavior": "allow", "downloadPath": to });
+        allow["browserContextId"] = self.context.clone();
         self.call("Browser.setDownloadBehavior", allow);
-        let target = self.call("Target.createTarget", json!({ "url": "about:blank" }));
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         self.session = self.call("Target.attachToTarget", attach)["sessionId"].clone();
         for domain in ["Page", "Runtime", "Log"] {
@@ -103,18 +148,17 @@ impl Page {
 
     /// Has the browser do something; what it says of it.
     fn call(&mut self, method: &str, params: Value) -> Value {
-        self.calls += 1;
-        let mut call = json!({ "id": self.calls, "method": method, "params": params });
+        let browser = self.browser.as_mut().expect("the page has a browser");
+        browser.calls += 1;
+        let id = browser.calls;
+        let mut call = json!({ "id": id, "method": method, "params": params });
         if !self.session.is_null() {
             call["sessionId"] = self.session.clone();
         }
-        self.to.write_all(format!("{call}\0").as_bytes()).expect("the browser listens");
+        browser.say(&call);
         loop {
-            let mut text = vec![];
-            self.from.read_until(0, &mut text).expect("the browser speaks");
-            assert!(text.pop() == Some(0), "the browser ended during {method}");
-            let said: Value = serde_json::from_slice(&text).unwrap();
-            if said["id"] == self.calls {
+            let said = self.browser.as_mut().expect("the page has a browser").hear(method);
+            if said["id"] == id {
                 assert!(said["error"].is_null(), "{method}: {}", said["error"]);
                 return said["result"].clone();
             }
@@ -238,8 +282,16 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // The browser also ends when its pipe does.
-        let _ = self.to.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
-        let _ = self.browser.wait();
+        let well = !std::thread::panicking();
+        if well {
+            self.session = Value::Null;
+            let context = json!({ "browserContextId": self.context });
+            self.call("Target.disposeBrowserContext", context);
+        }
+        let browser = self.browser.take().expect("the page has a browser");
+        match &mut self.idle {
+            Some(idle) if well => **idle = Some(browser),
+            _ => browser.end(),
+        }
     }
 }

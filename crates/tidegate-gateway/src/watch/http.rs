@@ -5,14 +5,16 @@
 //! neither these nor the number of connections.
 //!
 //! Any local user can connect, so places are never kept for those who came first. Each connection
-//! is accepted at once. When all places are taken, the oldest connection that has not asked for
-//! anything must go. A scraper sends its request as it connects, so it has been answered before as
-//! many others as there are places have come behind it.
+//! is accepted at once. When all places are taken, a connection that has not asked for anything must
+//! go: the oldest of the address that has most of these. So who comes from elsewhere is never sent
+//! away for a crowd from one address. At one address, a scraper sends its request as it connects, so
+//! it is mostly answered before as many others as there are places have come behind it.
 //!
 //! A body may be a stream that goes on. Its connection lasts as long as the other side reads.
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -77,8 +79,8 @@ pub fn only_get() -> Response<Content> {
 /// What those who ask are granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections that are served at once; of more, the oldest that has not asked yet is ended,
-    /// or else the oldest.
+    /// Connections that are served at once. Of more, one that has not asked yet is ended, the oldest
+    /// of the address that has most of these; or else one that has no stream; or else any.
     pub at_once: usize,
     /// How long a request's head may take.
     pub head: Duration,
@@ -137,6 +139,7 @@ impl Listener {
 struct Guest {
     task: JoinHandle<()>,
     seen: Arc<Seen>,
+    home: IpAddr,
 }
 
 /// What was seen of a connection.
@@ -155,10 +158,10 @@ async fn accept(listener: TcpListener, site: Arc<Site>, limits: Limits) {
     let mut guests = VecDeque::with_capacity(limits.at_once);
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, from)) => {
                 guests.retain(|guest: &Guest| !guest.task.is_finished());
                 make_room(&mut guests, limits.at_once);
-                guests.push_back(receive(stream, site.clone(), limits));
+                guests.push_back(receive(stream, home(from.ip()), site.clone(), limits));
                 // So that who has just come is heard before the next is let in.
                 yield_now().await;
             }
@@ -169,24 +172,41 @@ async fn accept(listener: TcpListener, site: Arc<Site>, limits: Limits) {
     }
 }
 
-/// Ends connections until there is a place for another among `places`: first who has not asked,
-/// then who has no stream.
+/// Ends connections until there is a place for another among `places`: first of those who have not
+/// asked, then of those who have no stream.
 fn make_room(guests: &mut VecDeque<Guest>, places: usize) {
     while guests.len() >= places.max(1) {
-        let first = |which: fn(&Seen) -> &AtomicBool| {
-            guests.iter().position(|g| !which(&g.seen).load(Relaxed))
-        };
-        let leaves = first(|seen| &seen.asked).or_else(|| first(|seen| &seen.streams));
-        if let Some(guest) = guests.remove(leaves.unwrap_or(0)) {
+        let leaves = oldest_of_most(guests, |guest| !guest.seen.asked.load(Relaxed))
+            .or_else(|| oldest_of_most(guests, |guest| !guest.seen.streams.load(Relaxed)))
+            .or_else(|| oldest_of_most(guests, |_| true));
+        if let Some(guest) = leaves.and_then(|place| guests.remove(place)) {
             guest.task.abort();
         }
     }
 }
 
-fn receive(stream: TcpStream, site: Arc<Site>, limits: Limits) -> Guest {
+/// Of the guests that `may` go, the oldest of the address that has most of them.
+fn oldest_of_most(guests: &VecDeque<Guest>, may: impl Fn(&Guest) -> bool) -> Option<usize> {
+    let mut homes: HashMap<IpAddr, (usize, Reverse<usize>)> = HashMap::new();
+    for (place, guest) in guests.iter().enumerate().filter(|(_, guest)| may(guest)) {
+        homes.entry(guest.home).or_insert((0, Reverse(place))).0 += 1;
+    }
+    homes.into_values().max().map(|(_, Reverse(place))| place)
+}
+
+/// The address that a guest is known by: a network may give a host of IPv6 all addresses with the
+/// same 64 leading bits.
+fn home(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+fn receive(stream: TcpStream, home: IpAddr, site: Arc<Site>, limits: Limits) -> Guest {
     let seen = Arc::new(Seen::default());
     let task = tokio::spawn(converse(stream, site, seen.clone(), limits));
-    Guest { task, seen }
+    Guest { task, seen, home }
 }
 
 /// Answers what is asked on a connection, once.

@@ -1,14 +1,10 @@
 //! Flows get new keys before the queue: which queues get that, what is in order then, and what
 //! nobody notices.
-#[path = "support/frames.rs"]
-mod frames;
-#[path = "support/rig.rs"]
-mod rig;
 
 use std::collections::HashMap;
 
-use frames::{frame, label};
-use rig::{Fates, Rig, SECRET, balanced, link, send, settings, way};
+use crate::frames::{frame, label};
+use crate::rig::{Fates, Rig, SECRET, balanced, link, send, settings, way};
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{Ecn, Rng, Size, Span};
 use tidegate_gateway::path::rehash::Rehash;

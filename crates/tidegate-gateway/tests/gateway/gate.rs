@@ -1,12 +1,10 @@
 //! The gate over two cables in memory: what comes through, in which order, when, and what is said
 //! of the rest.
-#[path = "support/frames.rs"]
-mod frames;
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-use frames::{frame, kind, label, runt};
+use crate::frames::{frame, kind, label, runt};
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{DropReason, Ecn, Link, MarkReason, Rate, Rng, Size, Span, Time};
 use tidegate_gateway::device::guard::{Guard, Promise, Unguarded};

@@ -1,11 +1,13 @@
 //! The page that is scraped: who gets it, who does not, and that nobody can keep it from others for
 //! long.
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, connect, socket};
 use tidegate_gateway::watch::http::{Limits, Listener};
 use tidegate_gateway::watch::metrics::site;
 
@@ -133,14 +135,14 @@ fn a_thousand_idle_connections_keep_nobody_waiting() {
     // Those that are still there begin a request and do not end it.
     idle.iter_mut().for_each(|stream| _ = stream.write_all(b"GET /met"));
     scrape_in_time(address, SECOND, "a thousand slow ones");
-    // One who comes again as often as he is sent away. He may fill the kernel's backlog for a
-    // moment; a SYN that is refused then is sent again after one second, and after two more
-    // (RFC 6298). Prometheus waits for ten.
+    // One from elsewhere who comes again as often as he is sent away. He may fill the kernel's
+    // backlog for a moment; a SYN that is refused then is sent again after one second, and after
+    // two more (RFC 6298). Prometheus waits for ten.
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             for place in (0..1000).cycle().take_while(|_| !done.load(Relaxed)) {
-                idle[place] = TcpStream::connect(address).unwrap();
+                idle[place] = connect_from(Ipv4Addr::new(127, 0, 0, 2), address);
             }
         });
         let scraped = std::panic::catch_unwind(|| {
@@ -149,6 +151,30 @@ fn a_thousand_idle_connections_keep_nobody_waiting() {
         done.store(true, Relaxed);
         scraped.unwrap();
     });
+}
+
+/// A connection whose near end has the address `from`.
+fn connect_from(from: Ipv4Addr, to: SocketAddr) -> TcpStream {
+    let SocketAddr::V4(to) = to else { panic!("{to} is not of IPv4") };
+    let (kind, flags) = (SockType::Stream, SockFlag::SOCK_CLOEXEC);
+    let near = socket(AddressFamily::Inet, kind, flags, None).unwrap();
+    bind(near.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(from, 0))).unwrap();
+    connect(near.as_raw_fd(), &SockaddrIn::from(to)).unwrap();
+    TcpStream::from(near)
+}
+
+#[test]
+fn a_crowd_from_one_address_sends_nobody_else_away() {
+    let address = serve(|| "page\n".into(), Limits { at_once: 4, ..patient() });
+    let mut slow = TcpStream::connect(address).unwrap();
+    let elsewhere = Ipv4Addr::new(127, 0, 0, 2);
+    let mut crowd: Vec<TcpStream> = (0..20).map(|_| connect_from(elsewhere, address)).collect();
+    // All but the last three were sent away, the first of them first; then he takes his turn.
+    assert!(crowd[..17].iter_mut().all(is_over));
+    slow.write_all(b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    slow.read_to_string(&mut answer).unwrap();
+    assert_eq!(parts(&answer).2, "page\n");
 }
 
 #[test]

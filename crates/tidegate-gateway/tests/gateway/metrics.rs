@@ -1,17 +1,15 @@
 //! `/metrics`: the page against OpenMetrics' rules, its figures against the snapshot, and that it
 //! never goes back.
-#[path = "support/openmetrics.rs"]
-mod openmetrics;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use openmetrics::{Family, read};
+use crate::openmetrics::{self, Family, read};
 use tidegate::{Link, Qdisc, Rng, catalog};
 use tidegate_gateway::watch::metrics::{FAMILIES, Pages};
 use tidegate_gateway::watch::snapshot::{Reading, Snapshot};
 
 fn snapshot() -> Snapshot {
-    serde_json::from_str(include_str!("data/snapshot.json")).unwrap()
+    serde_json::from_str(include_str!("../data/snapshot.json")).unwrap()
 }
 
 fn page(snapshot: &Snapshot) -> BTreeMap<String, Family> {
@@ -225,6 +223,6 @@ fn the_page_for_operators_lists_every_metric() {
     }
     assert_eq!(
         page, expected,
-        "TIDEGATE_BLESS=1 cargo test -p tidegate-gateway --test metrics mends it"
+        "TIDEGATE_BLESS=1 cargo test -p tidegate-gateway --test gateway metrics mends it"
     );
 }

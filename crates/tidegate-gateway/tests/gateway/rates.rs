@@ -1,8 +1,6 @@
 //! What happened in a second, from two snapshots.
-#[path = "support/standing.rs"]
-mod standing;
 
-use standing::{gate, grow, more};
+use crate::standing::{gate, grow, more};
 use tidegate_gateway::watch::rates::{Rate, Rates, between, same_run};
 use tidegate_gateway::watch::snapshot::Class;
 

@@ -1,20 +1,19 @@
 //! The dashboard for Grafana against what `/metrics` serves: every query asks for something that is
 //! there.
-#[path = "support/openmetrics.rs"]
-mod openmetrics;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::openmetrics;
 use serde_json::Value;
 use tidegate_gateway::watch::metrics::Pages;
 
 fn dashboard() -> Value {
-    serde_json::from_str(include_str!("../dashboard/tidegate.json")).unwrap()
+    serde_json::from_str(include_str!("../../dashboard/tidegate.json")).unwrap()
 }
 
 /// The labels of every sample that is served, by its name.
 fn served() -> BTreeMap<String, BTreeSet<String>> {
-    let snapshot = serde_json::from_str(include_str!("data/snapshot.json")).unwrap();
+    let snapshot = serde_json::from_str(include_str!("../data/snapshot.json")).unwrap();
     let page = openmetrics::read(&Pages::default().page(snapshot));
     let mut served: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for sample in page.values().flat_map(|family| &family.samples) {

@@ -1,15 +1,13 @@
 //! The page of a running gate as it is served: who gets it, what goes with it, and that those who
 //! watch are bounded.
-#[path = "support/standing.rs"]
-mod standing;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use crate::standing::{flooded, gate};
 use serde_json::Value;
-use standing::{flooded, gate};
 use tidegate_gateway::watch::http::{Limits, Listener};
 use tidegate_gateway::watch::web::{Bounds, EVENTS, Web};
 

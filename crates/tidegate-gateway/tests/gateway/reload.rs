@@ -1,15 +1,11 @@
 //! A gate that goes on by another plan while frames wait, over cables in memory: nothing is lost by
 //! that, nothing is told twice, no flow is overtaken. And what both directions, classes and
 //! prefixes that are not judged do.
-#[path = "support/frames.rs"]
-mod frames;
-#[path = "support/rig.rs"]
-mod rig;
 
 use std::collections::HashMap;
 
-use frames::{Kind, frame, kind, label};
-use rig::{Fates, Rig, SECRET, Terms, Trial, balanced, link, send, settings, way};
+use crate::frames::{Kind, frame, kind, label};
+use crate::rig::{Fates, Rig, SECRET, Terms, Trial, balanced, link, send, settings, way};
 use tidegate::catalog;
 use tidegate::{DropReason, Ecn, Rng, Size, Span, Time};
 use tidegate_gateway::path::sort::{Class, deal};

@@ -1,14 +1,10 @@
 //! What is told of gates that run: over cables in memory, by told times.
-#[path = "support/frames.rs"]
-mod frames;
-#[path = "support/rig.rs"]
-mod rig;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use frames::frame;
-use rig::{SECRET, turn, way, wide_cable};
+use crate::frames::frame;
+use crate::rig::{self, SECRET, turn, way, wide_cable};
 use serde_json::Value;
 use tidegate::catalog::QUEUES;
 use tidegate::{Ecn, Link, Rng, Size, Span, Time};
@@ -152,7 +148,7 @@ fn counters(of: &Direction) -> BTreeMap<String, u64> {
 #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn every_document_is_by_the_schema_and_accounts_for_all_and_counters_never_go_back() {
     let schema: Value =
-        serde_json::from_str(include_str!("../schema/tidegate.snapshot-1.json")).unwrap();
+        serde_json::from_str(include_str!("../../schema/tidegate.snapshot-1.json")).unwrap();
     jsonschema::draft202012::meta::validate(&schema).expect("the schema is a schema");
     let schema = jsonschema::draft202012::new(&schema).unwrap();
     let mut dice = Rng::from_seed(7);
