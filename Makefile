@@ -60,7 +60,9 @@ demo: build ## A flood against TCP through four queues, simulated and replayed, 
 	$(TIDEGATE) replay captures/flood.pcapng --rate "10 Mbit/s" --queue drop_tail --queue red --queue blue --queue sfb --out out/demo-replay
 	@printf '\nOpen these in a browser:\n  %s\n  %s\n' "$(CURDIR)/out/demo/report.html" "$(CURDIR)/out/demo-replay/report.html"
 
-test: test-deps cbindgen lint deny ## Format, lints, supply chain and every test
+test: ## Format, lints, supply chain and every test
+	@# While one fetches another compiles.
+	$(MAKE) --no-print-directory --jobs 3 test-deps cbindgen lint deny
 	cargo check --locked -p tidegate-wasm
 	tools/tests.sh
 
@@ -95,18 +97,22 @@ test-slurm: test-deps ## Studies through a real Slurm of one node (root; not par
 
 .PHONY: wheel test-python test-slurm
 
-.PHONY: test-deps
-test-deps:
-	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
-	@for p in ip:iproute2 sysctl:procps ethtool:ethtool iperf3:iperf3 clang:clang tcpdump:tcpdump; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
-	  [ -z "$${need-}" ] || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$need; }
+.PHONY: test-deps lint-deps supply-deps
+lint-deps:
+	@rustup component add rustfmt clippy >/dev/null 2>&1 || cargo fmt --version && cargo clippy --version
+
+supply-deps:
 	@for p in git:git xz:xz-utils python3:python3; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
 	  python3 -c 'import ensurepip, venv' 2>/dev/null || need="$${need-} python3-venv"; \
+	  [ -z "$${need-}" ] || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$need; }
+
+test-deps: supply-deps
+	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
+	@for p in ip:iproute2 sysctl:procps ethtool:ethtool iperf3:iperf3 clang:clang tcpdump:tcpdump; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
 	  [ -z "$${need-}" ] || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$need; }
 	@# Unpacked and not installed: a package of Debian's would begin a service.
 	@command -v promtool >/dev/null || [ -x target/prometheus/usr/bin/promtool ] || { $(SUDO) apt-get update -qq && mkdir -p target/prometheus && \
 	  (cd target/prometheus && apt-get download -qq prometheus 2>/dev/null && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb); }
-	@rustup component add rustfmt clippy >/dev/null 2>&1 || cargo fmt --version && cargo clippy --version
 
 test-long: ## The tests that take minutes
 	cargo test --workspace --locked -- --ignored
@@ -119,7 +125,7 @@ queue: ## The files of a new queue, ready to fill in (NAME=coin)
 soak: test-deps ## A gate under TCP, floods, reloads and flapping interfaces, and its account (SOAK_SECONDS=3600, SOAK_OUT=out/soak); root
 	SOAK_SECONDS=$(SOAK_SECONDS) SOAK_OUT=$(SOAK_OUT) cargo test --release --locked -p tidegate-cli --test soak -- --nocapture
 
-deny: test-deps ## Licences, bans, sources and advisories of every crate (deny.toml, supply/)
+deny: supply-deps ## Licences, bans, sources and advisories of every crate (deny.toml, supply/)
 	supply/deny.sh
 
 ADVISORIES ?= https://github.com/RustSec/advisory-db
@@ -141,7 +147,7 @@ docs: ## The book, with a search and its links checked: out/docs/index.html
 	tools/links.py --site out/docs
 	@printf '\nOpen this in a browser:\n  %s\n' "$(CURDIR)/out/docs/index.html"
 
-lint: ## Layout, clippy, circles of imports, lengths of lines and files, links and words of documents
+lint: lint-deps supply-deps ## Layout, clippy, circles of imports, lengths of lines and files, links and words of documents
 	cargo fmt --all --check
 	tools/circles.py
 	tools/features.py
@@ -161,7 +167,7 @@ bench-shell: ## A shell's link: what it adds to a packet, how much it carries; r
 
 .PHONY: bench-shell
 
-fuzz: ## Ten minutes for each fuzz target (FUZZ_SECONDS=600); needs cargo-fuzz and a nightly toolchain
+fuzz: ## Ten minutes for each fuzz target (FUZZ_SECONDS=600; TIDEGATE_FUZZ_QUEUE=tide: the target `queue` with that alone); needs cargo-fuzz and a nightly toolchain
 	cd fuzz && for t in $$(cargo +nightly fuzz list); do cargo +nightly fuzz run $$t -- -max_total_time=$(FUZZ_SECONDS); done
 
 mutants: ## Every tenth mutant of the queues and their parts against their tests (MUTANTS=0/1: all); needs cargo-mutants

@@ -15,10 +15,10 @@ from statistics import fmean, stdev
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "linux"))
-from cells import CELLS, QUEUES, shares  # noqa: E402
+from cells import CELLS, ours as words_of, shares  # noqa: E402
 
 TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
-WITHIN = {"open": 0.03, "closed": 0.10}
+WITHIN = {"open": 0.03, "closed": 0.10, "gate": 0.10}
 STARVED = 0.02  # of the line: below it so few packets are left that their number is chance
 
 
@@ -35,8 +35,9 @@ def kernel(rows, cell, queue):
 
 def ours(tidegate, cell, queue):
     """By group, mean and half width of the 95 % interval, in bit/s; and the worst connection's part of a fair share."""
-    twin = HERE / "scenarios" / f"linux-{cell.loop}.toml"
+    twin = HERE / "scenarios" / f"linux-{'open' if cell.loop == 'open' else 'closed'}.toml"
     sets = [
+        f"run.duration={cell.duration} s",
         f"network.rate={cell.rate} bit/s",
         f"network.delay={cell.delay_ms} ms",
         f"group.flood.rate={cell.rate * cell.times / cell.floods:.0f} bit/s",
@@ -51,8 +52,10 @@ def ours(tidegate, cell, queue):
         sets += [
             f"group.tcp.count={cell.connections}",
             f'group.tcp.start="uniform(0 s, {cell.spread_ms} ms)"',
+            f"group.tcp.source={cell.control}",
+            f"group.tcp.ecn={'on' if cell.tcp_ecn else 'off'}",
         ]
-    words = [str(tidegate), "run", str(twin), "--queue", queue.ours, "--seeds", "10", "--json"]
+    words = [str(tidegate), "run", str(twin), "--queue", queue, "--seeds", "10", "--json"]
     done = subprocess.run(
         words + [w for s in sets for w in ("--set", s)], capture_output=True, text=True
     )
@@ -85,7 +88,7 @@ def verdict(cell, name, theirs, us):
         "yes"
         if not far
         else f"explained: {why}"
-        if why and cell.loop == "closed"
+        if why and cell.loop != "open"
         else f"NO: {', '.join(far)}"
     )
 
@@ -99,9 +102,10 @@ def title(cell):
         who = ("users", cell.user_ecn), ("flood", cell.flood_ecn)
         said = "".join(f"; {name} with ECT(1)" for name, point in who if point)
         return f"Open loop: three datagram senders at a fifth of the line each, and a flood of three times the line{said}"
+    begin = "Through our gate" if cell.loop == "gate" else "Closed loop"
     return (
-        f"Closed loop: {cell.connections} connections of cubic, begun within {cell.spread_ms} ms, "
-        f"and {floods_of(cell)} of {cell.times} times the line"
+        f"{begin}: {cell.connections} connections of {cell.control}{' with ECN' * cell.tcp_ecn}, "
+        f"begun within {cell.spread_ms} ms, and {floods_of(cell)} of {cell.times} times the line"
     )
 
 
@@ -113,14 +117,14 @@ def table(rows, cell, tidegate):
     ]
     other = "user" if cell.loop == "open" else "tcp"
     within = f"within {100 * WITHIN[cell.loop]:.0f} %"
-    closed = cell.loop == "closed"
+    closed = cell.loop != "open"
     users = shares(rows, cell) if closed else {}
     head = ["queue", "kernel: flood", "ours", f"kernel: {other}", "ours"]
     head += ["kernel: worst of them", "ours"] * closed + ["runs", within]
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for name in names:
         theirs = kernel(rows, cell.name, name)
-        us, least = ours(tidegate, cell, QUEUES[name])
+        us, least = ours(tidegate, cell, words_of(cell, name))
         said = lambda group: f"{mbit(us[group][0])} ± {mbit(us[group][1])}"
         judged = verdict(cell, name, theirs, us)
         cells = [

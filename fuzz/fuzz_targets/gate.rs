@@ -1,7 +1,6 @@
 //! Arbitrary bytes as a gate's file: what is refused is refused with the line and the column of
-//! every mistake; what is accepted
-//! keeps to the bounds, can be planned for or is refused with its place, and means the same behind
-//! a line of comment.
+//! every mistake; what is accepted keeps to the bounds, can be planned for or is refused with its
+//! place, and means the same behind a line of comment.
 #![no_main]
 #![allow(dead_code, reason = "more of the command is compiled than read")]
 
@@ -10,9 +9,9 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use tidegate::{Rate, Span};
+use tidegate_gateway::device::ring::Ring;
 use tidegate_gateway::run::plan::GatePlan;
 use tidegate_gateway::run::way::Secret;
-use tidegate_gateway::device::ring::Ring;
 use tidegate_lab::{Place, Problem, Problems};
 
 mod command;
@@ -43,7 +42,8 @@ fuzz_target!(|data: &[u8]| {
         Err(problems) => problems.list().iter().for_each(|problem| check_problem(data, problem)),
     }
     // What the file lacks as a whole is told of the file, or of its beginning, whatever that is.
-    let of_all = |place: &Place| matches!(place, Place::File(_) | Place::Line { line: 1, column: 1, .. });
+    let of_all =
+        |place: &Place| matches!(place, Place::File(_) | Place::Line { line: 1, column: 1, .. });
     let whole = |problems: &Problems| problems.list().iter().any(|problem| of_all(&problem.place));
     // A mark of byte order is one at the beginning only.
     if !first.as_ref().is_err_and(whole) && !data.starts_with(b"\xef\xbb\xbf") {
@@ -60,19 +60,27 @@ fn read(data: &[u8]) -> Result<Vec<LinkConfig>, Problems> {
 /// All that was read, or found wrong, with `more` added to the number of each line.
 fn told(read: &Result<Vec<LinkConfig>, Problems>, more: usize) -> String {
     let moved = |place: &Place| match place {
-        Place::Line { line, column, width, text, .. } => format!("{}:{column}+{width} {text}", line + more),
+        Place::Line { line, column, width, text, .. } => {
+            format!("{}:{column}+{width} {text}", line + more)
+        }
         other => format!("{other:?}"),
     };
     match read {
         Ok(links) => links.iter().fold(String::new(), |all, link| {
             let LinkConfig { name, settings, waits, drain, on_exit, record, places } = link;
-            let places: Vec<_> = places.iter().map(|(field, place)| (field, moved(place))).collect();
-            all + &format!("{name} {settings:?} {waits:?} {drain} {on_exit:?} {record:?} \
-                 {places:?}\n")
+            let places: Vec<_> =
+                places.iter().map(|(field, place)| (field, moved(place))).collect();
+            all + &format!(
+                "{name} {settings:?} {waits:?} {drain} {on_exit:?} {record:?} \
+                 {places:?}\n"
+            )
         }),
-        Err(problems) => problems.list().iter().fold(String::new(), |all, Problem { place, field, value, why }| {
-            all + &format!("{} {field} = {value}: {why}\n", moved(place))
-        }),
+        Err(problems) => problems.list().iter().fold(
+            String::new(),
+            |all, Problem { place, field, value, why }| {
+                all + &format!("{} {field} = {value}: {why}\n", moved(place))
+            },
+        ),
     }
 }
 
@@ -81,8 +89,12 @@ fn check_problem(data: &[u8], problem: &Problem) {
     match &problem.place {
         Place::Line { file, line, column, width, .. } => {
             let text = std::str::from_utf8(data).expect("what is no text has no lines");
-            let there = text.split('\n').nth(line - 1).unwrap_or_else(|| panic!("there is no line {line}"));
-            assert!(file == FILE && *column >= 1 && *column <= there.chars().count() + 1 && *width >= 1, "{problem}");
+            let there =
+                text.split('\n').nth(line - 1).unwrap_or_else(|| panic!("there is no line {line}"));
+            assert!(
+                file == FILE && *column >= 1 && *column <= there.chars().count() + 1 && *width >= 1,
+                "{problem}"
+            );
         }
         Place::File(file) => {
             let empty = std::str::from_utf8(data).is_ok_and(|text| text.trim().is_empty());
@@ -109,7 +121,12 @@ fn check_links(links: &[LinkConfig]) {
             let rates = Rate::from_bps(1)..=Rate::from_bps(1_000_000_000_000_000);
             assert!(rates.contains(&way.link.rate), "{}", way.link.rate);
             assert!(way.classes.iter().all(|class| (0.01..=10_000.0).contains(&class.weight)));
-            assert!(way.classes.iter().flat_map(|class| &class.priorities).all(|&priority| priority <= 7));
+            assert!(
+                way.classes
+                    .iter()
+                    .flat_map(|class| &class.priorities)
+                    .all(|&priority| priority <= 7)
+            );
         }
         assert!(link.may_follow(link).is_ok());
         for mtu in MTUS {
@@ -123,7 +140,11 @@ fn check_links(links: &[LinkConfig]) {
 }
 
 fn check_plan(link: &LinkConfig, plan: &GatePlan) {
-    assert!(plan.laid_out() <= MOST && plan.laid_out() <= plan.memory(), "{} laid out", plan.laid_out());
+    assert!(
+        plan.laid_out() <= MOST && plan.laid_out() <= plan.memory(),
+        "{} laid out",
+        plan.laid_out()
+    );
     let lines = link.lines(plan);
     assert!(lines.iter().all(|(name, text)| !name.is_empty() && !text.is_empty()), "{lines:?}");
     if plan.memory() - 2 * Ring::memory(plan.mtu()) <= TRIED {

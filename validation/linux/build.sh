@@ -1,6 +1,6 @@
 #!/bin/bash
-# Builds what run.py boots, out/linux/VERSION/linux and out/linux/load: a User-Mode Linux kernel with simulated time from the
-# newest Debian source package that apt can reach. usage: build.sh [PACKAGE]. Nothing outside out/linux is changed.
+# Builds what run.py boots: out/linux/VERSION/linux, a User-Mode Linux kernel with simulated time from the
+# newest Debian source package that apt can reach, out/linux/load and out/linux/wait.so. usage: build.sh [PACKAGE]. Nothing outside out/linux is changed.
 # The first build takes 170 MB of download, 3 GB of disk and six minutes of one processor.
 set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,6 +22,7 @@ version=$(apt-cache "${own[@]}" show "${package:?no linux-source package}" | sed
 echo "$package $version"
 
 gcc -O2 -Wall -Wextra -static -o "$out/load" "$here/load.c"
+gcc -O2 -Wall -Wextra -shared -fPIC -o "$out/wait.so" "$here/wait.c"
 target=$out/${version%%[-~+]*}
 echo "$package $version" >"$out/package"
 ln -sfn "$target" "$out/kernel"

@@ -30,11 +30,12 @@ class Cell:
     """A set-up: the line, and who sends. Times in seconds from the cell's beginning."""
 
     name: str
-    loop: str
+    loop: str  # open; closed; gate: closed, with our queue in a gate in place of the kernel's
     rate: int = 20_000_000
     delay_ms: int = 20  # each way
     connections: int = 4
     control: str = "cubic"
+    tcp_ecn: bool = False
     floods: int = 1
     times: float = FLOOD  # what floods send together, of the line
     flood_frame: int = FRAME
@@ -45,8 +46,13 @@ class Cell:
     user_ecn: int = 0  # the code point of datagrams
     flood_ecn: int = 0
     every_ms: int = 0  # how often connections say their state, for looking closer
-    queues: tuple = tuple(QUEUES)
+    queues: tuple = tuple(QUEUES)  # behind a gate in our words
     explained: dict = field(default_factory=dict)
+
+
+def ours(cell, queue):
+    """Our words for what the cell calls so."""
+    return queue if cell.loop == "gate" else QUEUES[queue].ours
 
 
 CELLS = {name: Cell(name, **of) for name, of in ALL["cell"].items()}

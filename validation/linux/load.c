@@ -179,8 +179,9 @@ static void tell(int port, int fd, int64_t since) {
     struct tcp_info i = {0};
     socklen_t size = sizeof i;
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &i, &size)) return;
-    printf("@tcp %d %.3f %d %u %u %u %u %u %u %u %u\n", port, (now() - since) / 1e6, i.tcpi_ca_state, i.tcpi_snd_cwnd,
-           i.tcpi_snd_ssthresh, i.tcpi_rtt, i.tcpi_rto, i.tcpi_unacked, i.tcpi_retransmits, i.tcpi_total_retrans, i.tcpi_segs_out);
+    printf("@tcp %d %.3f %d %u %u %u %u %u %u %u %u %s\n", port, (now() - since) / 1e6, i.tcpi_ca_state, i.tcpi_snd_cwnd,
+           i.tcpi_snd_ssthresh, i.tcpi_rtt, i.tcpi_rto, i.tcpi_unacked, i.tcpi_retransmits, i.tcpi_total_retrans, i.tcpi_segs_out,
+           i.tcpi_options & TCPI_OPT_ECN ? "ecn" : "-");
 }
 
 // connect HOST PORT COUNT BEGIN SPREAD TO CONTROL SEED EVERY: COUNT connections from PORT on, each begun within SPREAD
@@ -221,10 +222,10 @@ static void connections(char **a) {
     for (int i = 0; i < count; i++) tell(port + i, fds[i], begin);
 }
 
-// plain DEVICE: frames leave one by one, as long as the wire has them.
+// plain DEVICE: frames leave one by one, as long as the wire has them, with their checksums done.
 static void plain(const char *device) {
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
-    for (int i = 0, all[] = {ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO}; i < 3; i++) {
+    for (int i = 0, all[] = {ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO, ETHTOOL_STXCSUM}; i < 4; i++) {
         struct ethtool_value off = {.cmd = all[i], .data = 0};
         struct ifreq ask = {.ifr_data = (char *)&off};
         strncpy(ask.ifr_name, device, IFNAMSIZ - 1);

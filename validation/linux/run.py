@@ -19,6 +19,7 @@ from pathlib import Path
 from cells import CELLS, FRAME, QUEUES, USERS
 
 HERE = Path(__file__).parent
+TIDEGATE = HERE.parent.parent / "target" / "release" / "tidegate"
 OUT = HERE.parent.parent / "out" / "linux"
 RUNS = 2
 SECONDS = 900  # on the wall, for one run
@@ -43,7 +44,7 @@ def senders(cell, run):
     udp = lambda port, begin, rate, frame, ecn: (
         f"flood 10.0.3.2 {port} {at(begin)} {stretch} {rate} {frame} .5 {run * 1000 + port} {ecn}"
     )
-    begins = cell.flood_begins if cell.loop == "closed" else 0
+    begins = 0 if cell.loop == "open" else cell.flood_begins
     each = cell.rate * cell.times / cell.floods if cell.floods else 0
     floods = range(FLOOD_PORT, FLOOD_PORT + cell.floods)
     words = [udp(port, begins, each, cell.flood_frame, cell.flood_ecn) for port in floods]
@@ -56,27 +57,54 @@ def senders(cell, run):
     return words, [*floods, *range(TCP_PORT, TCP_PORT + cell.connections)]
 
 
+def kernel_queue(cell, name, ports):
+    """The line and the kernel's queue at the router."""
+    queue = QUEUES[name]
+    lines = [
+        "N r tc qdisc add dev r1 root handle 1: htb default 1",
+        f"N r tc class add dev r1 parent 1: classid 1:1 htb rate {cell.rate}bit ceil {cell.rate}bit burst {FRAME} cburst {FRAME} quantum {FRAME}",
+        f"N r {'$load qdisc' if queue.netlink else 'tc qdisc add dev'} r1 parent 1:1 handle 10: {queue.tc} || echo @error tc",
+    ]
+    if queue.classes:
+        for n, port in enumerate(ports, 1):
+            lines += [
+                f"N r tc class add dev r1 parent 10: classid 10:{n} drr quantum {FRAME}",
+                f"N r tc qdisc add dev r1 parent 10:{n} pfifo limit 50",
+                f"N r tc filter add dev r1 parent 10: protocol ip prio 1 u32 match ip sport {port} 0xffff flowid 10:{n}",
+            ]
+        # What no filter takes drr drops, ARP too.
+        lines.append(
+            "N r tc filter add dev r1 parent 10: protocol all prio 2 u32 match u32 0 0 flowid 10:1"
+        )
+    return [*lines, "echo @queue $(N r tc -d qdisc show dev r1 | grep ' 10:')"]
+
+
+def gate(cell, queue):
+    """The line and our queue, in a gate behind the router."""
+    words = f"--in g0 --out g1 --rate {cell.rate}bit --queue {queue} --limit 200packets"
+    words += f" --mean-packet {FRAME}B --rehash off --duration {cell.duration + 2}s --json"
+    otherwise = "{ cat /tmp/gate; echo @error gate; }"
+    return [f"N g env LD_PRELOAD={OUT}/wait.so {TIDEGATE} gate {words} >/tmp/gate 2>&1 || {otherwise} &"]
+
+
 def script(cell, queue, run):
     """What the kernel runs as its first program."""
     words, ports = senders(cell, run)
+    ours = cell.loop == "gate"
     netem = f"netem delay {cell.delay_ms}ms limit 100000"
-    classes = [
-        f"N r tc class add dev r1 parent 10: classid 10:{n} drr quantum {FRAME}\n"
-        f"N r tc qdisc add dev r1 parent 10:{n} pfifo limit 50\n"
-        f"N r tc filter add dev r1 parent 10: protocol ip prio 1 u32 match ip sport {port} 0xffff flowid 10:{n}"
-        for n, port in enumerate(ports, 1)
-        if queue.classes
-    ]
     lines = [
         "#!/bin/sh",
         "export PATH=/usr/sbin:/usr/bin:/sbin:/bin",
         "mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t tmpfs tmpfs /run; mount -t tmpfs tmpfs /tmp",
         f"load={OUT / 'load'}",
         'N() { where=$1; shift; ip netns exec "$where" "$@"; }',
+        # How a receiver echoes marks is the congestion control's of its own side. All namespaces have this one.
+        f"echo {cell.control} > /proc/sys/net/ipv4/tcp_congestion_control || echo @error control",
         "for n in a r d b; do ip netns add $n; N $n ip link set lo up; done",
         "wire() { ip link add $2 netns $1 type veth peer name $4 netns $3; N $1 $load plain $2; N $3 $load plain $4",
         "  N $1 ip link set $2 gso_max_segs 1; N $3 ip link set $4 gso_max_segs 1; N $1 ip link set $2 up; N $3 ip link set $4 up; }",
-        "wire a a0 r r0; wire r r1 d d0; wire d d1 b b0",
+        "wire a a0 r r0; wire d d1 b b0",
+        "ip netns add g; wire r r1 g g0; wire g g1 d d0" if ours else "wire r r1 d d0",
         "N a ip addr add 10.0.1.2/24 dev a0; N r ip addr add 10.0.1.1/24 dev r0; N r ip addr add 10.0.2.1/24 dev r1",
         "N d ip addr add 10.0.2.2/24 dev d0; N d ip addr add 10.0.3.1/24 dev d1; N b ip addr add 10.0.3.2/24 dev b0",
         "N a ip route add default via 10.0.1.1; N b ip route add default via 10.0.3.1",
@@ -84,23 +112,12 @@ def script(cell, queue, run):
         "for n in r d; do N $n sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'; done",
         "N b sh -c 'echo 4096 131072 16777216 > /proc/sys/net/ipv4/tcp_rmem'; N a sh -c 'echo 4096 131072 16777216 > /proc/sys/net/ipv4/tcp_wmem'",
         f"N d tc qdisc add dev d1 root {netem}; N r tc qdisc add dev r0 root {netem}",
-        "N r tc qdisc add dev r1 root handle 1: htb default 1",
-        f"N r tc class add dev r1 parent 1: classid 1:1 htb rate {cell.rate}bit ceil {cell.rate}bit burst {FRAME} cburst {FRAME} quantum {FRAME}",
-        f"N r {'$load qdisc' if queue.netlink else 'tc qdisc add dev'} r1 parent 1:1 handle 10: {queue.tc} || echo @error tc",
-        *classes,
-        # What no filter takes drr drops, ARP too.
-        *(
-            [
-                "N r tc filter add dev r1 parent 10: protocol all prio 2 u32 match u32 0 0 flowid 10:1"
-            ]
-            if queue.classes
-            else []
-        ),
-        "echo @queue $(N r tc -d qdisc show dev r1 | grep ' 10:')",
+        *(gate(cell, queue) if ours else kernel_queue(cell, queue, ports)),
+        *(f"N {n} sh -c 'echo 1 > /proc/sys/net/ipv4/tcp_ecn'" for n in "ab" if cell.tcp_ecn),
         f"N b $load receive b0 {BEGIN + round(cell.warmup * 1e9)} {BEGIN + round(cell.duration * 1e9)} &",
         *(f"N a $load {sender} &" for sender in words),
         "wait",
-        "N r tc -s qdisc show dev r1 | sed 's/^/# /'",
+        "sed 's/^/# /' /tmp/gate" if ours else "N r tc -s qdisc show dev r1 | sed 's/^/# /'",
         "N a sh -c 'grep TcpExt /proc/net/netstat' | sed 's/^/# /'",
         "echo @end",
         "$load halt",
@@ -143,7 +160,7 @@ def boot(cell, queue, run, kernel=OUT / "kernel" / "linux"):
         )
     if "@end" not in done.stdout or "@error" in done.stdout:
         sys.exit(
-            f"{cell.name}: {queue.tc}: the kernel did not come to the end:\n{done.stdout[-3000:]}{done.stderr[-1000:]}"
+            f"{cell.name}: {queue}: the kernel did not come to the end:\n{done.stdout[-3000:]}{done.stderr[-1000:]}"
         )
     return done.stdout
 
@@ -151,6 +168,8 @@ def boot(cell, queue, run, kernel=OUT / "kernel" / "linux"):
 def rows(cell, name, run, text):
     """A row of the table for each flow, and one for all connections together."""
     told = [line.split() for line in text.splitlines() if line.startswith("@")]
+    if cell.tcp_ecn and any(t[0] == "@tcp" and t[-1] != "ecn" for t in told):
+        sys.exit(f"{cell.name}: {name}: a connection does not speak ECN")
     seconds = cell.duration - cell.warmup
     sent = {port: int(count) for word, port, count, *_ in (t for t in told if t[0] == "@sent")}
     number = lambda n: n + 1 if cell.floods > 1 else ""
@@ -198,11 +217,13 @@ def main():
         "--cell", action="append", choices=list(CELLS), help="only this one; may be repeated"
     )
     ask.add_argument(
-        "queues", nargs="*", metavar="QUEUE", help=f"queues (default: all of {' '.join(QUEUES)})"
+        "queues", nargs="*", metavar="QUEUE", help="queues, by a cell's words (default: all)"
     )
     given = ask.parse_args()
-    if unknown := set(given.queues) - set(QUEUES):
-        ask.error(f"unknown queue {sorted(unknown)}; known: {' '.join(QUEUES)}")
+    cells = given.cell or CELLS
+    known = sorted({queue for cell in cells for queue in CELLS[cell].queues})
+    if unknown := set(given.queues) - set(known):
+        ask.error(f"unknown queue {sorted(unknown)}; known: {' '.join(known)}")
     if not 1 <= given.runs <= 100:
         ask.error(f"--runs {given.runs}: must lie in 1 to 100")
     kernel = (OUT / "kernel").resolve()
@@ -212,8 +233,9 @@ def main():
     old = list(csv.DictReader(kept.open())) if kept.exists() else []
     wanted = [
         (cell, queue, run)
-        for cell in given.cell or CELLS
-        for queue in given.queues or CELLS[cell].queues
+        for cell in cells
+        for queue in CELLS[cell].queues
+        if not given.queues or queue in given.queues
         for run in range(1, given.runs + 1)
     ]
     key = lambda row: (row["cell"], row["queue"], int(row["run"]))
@@ -223,9 +245,10 @@ def main():
 
     def one(case):
         cell, queue, run = case
-        return rows(CELLS[cell], queue, run, boot(CELLS[cell], QUEUES[queue], run))
+        return rows(CELLS[cell], queue, run, boot(CELLS[cell], queue, run))
 
-    order = {queue: n for n, queue in enumerate(QUEUES)}
+    named = dict.fromkeys([*QUEUES, *(queue for cell in CELLS.values() for queue in cell.queues)])
+    order = {queue: n for n, queue in enumerate(named)}
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for case, fresh in zip(todo, pool.map(one, todo)):
             print(

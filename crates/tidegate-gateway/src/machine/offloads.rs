@@ -104,7 +104,13 @@ impl Ethtool {
         let name = GenlCtrlAttrs::FamilyName(Features::family_name().into());
         let question =
             GenlMessage::from_payload(GenlCtrl { cmd: GenlCtrlCmd::GetFamily, nlas: vec![name] });
-        let answers = line.exchange(question, NLM_F_ACK)?;
+        let answers = line.exchange(question, NLM_F_ACK).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => io::Error::new(
+                io::ErrorKind::Unsupported,
+                "this kernel does not tell offloads (it lacks CONFIG_ETHTOOL_NETLINK)",
+            ),
+            _ => error,
+        })?;
         let told = answers.iter().flat_map(|answer: &GenlMessage<GenlCtrl>| &answer.payload.nlas);
         let number = |told: &GenlCtrlAttrs| {
             if let GenlCtrlAttrs::FamilyId(id) = told { Some(*id) } else { None }
