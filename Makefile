@@ -226,6 +226,11 @@ pairs: build ## papers/pairs.md, pairs of readings for every row that differs; a
 	python3 validation/pairs.py
 
 .PHONY: pairs
+tide-users: build ## docs/tide/users.md, every kind of user behind our own queue and others; three minutes
+	python3 validation/tide_users.py
+
+.PHONY: tide-users
+
 tide: build ## docs/tide/fourth.md, our own queue beside others in 100 settings drawn by dice; twenty minutes on two cores
 	python3 validation/tide.py
 	$(TIDEGATE) sweep docs/tide/fourth.toml --csv --out out/tide-fourth

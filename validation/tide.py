@@ -119,7 +119,7 @@ def page(study):
             [
                 "# Tide: the fourth set",
                 "",
-                f"{settings} settings that dice drew, after Tide was last changed. `make tide` writes this page. Each has two groups of users, of",
+                f"{settings} settings that dice drew, after the last change of Tide that they could show. `make tide` writes this page. Each has two groups of users, of",
                 "CUBIC, NewReno, BBR, BBR version 3, Vegas, DCTCP or Prague, 1 to 200 in each, near and far, with ECN or without. The line has",
                 ".5 to 300 Mbit/s. There are 1 to 4 calls of 80 kbit/s, and 1 to 200 floods. Floods send .7 to 20 times the line together, in",
                 "packets of 200 to 1500 bytes. Buffers hold 50 to 250 ms. Every setting ran with 10 seeds. [The study](fourth.toml) has all values.",

@@ -12,7 +12,7 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
     long failed = syscall(SYS_clock_gettime, clock, now), at = now->tv_sec * 1000000000L + now->tv_nsec;
     looks = at - last < 3000 ? looks + 1 : 0;
     last = at;
-    if (failed || looks < 2) return (int)failed;
+    if (failed || looks < 10) return (int)failed;
     struct timespec nap = {0, 20000};
     looks = 0;
     syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &nap, (void *)0);
