@@ -12,7 +12,7 @@ import subprocess
 
 WAITING = {"tidegate-gateway", "tidegate-cli"}
 # Theirs, and busy all the time.
-COMPUTES = {"alarm", "adversary", "play"}
+COMPUTES = {"alarm", "adversary"}
 
 
 def main():
