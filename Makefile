@@ -226,6 +226,7 @@ pairs: build ## papers/pairs.md, pairs of readings for every row that differs; a
 	python3 validation/pairs.py
 
 .PHONY: pairs
+
 tide-users: build ## docs/tide/users.md, every kind of user behind our own queue and others; three minutes
 	python3 validation/tide_users.py
 

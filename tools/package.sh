@@ -11,7 +11,9 @@ crates=("${names[@]/#/-p}")
 cargo fetch --quiet --locked
 RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --offline --locked "${crates[@]}"
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
-rm -rf target/packed
+# A crate packed earlier has the same name and version. `cargo publish --dry-run`, which builds packed crates, would take
+# its unpacked source for this one's. A folder of sources that begins with "-" is of a registry without a host.
+rm -rf target/packed "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/tidegate{,-packet,-sim}-"$version"
 # Of tests and benches, which are not packed, it warns; what counts are errors.
 cargo package --no-verify --quiet --offline --locked --allow-dirty --target-dir target/packed "${crates[@]}" \
   2> >(grep -v '^warning: ignoring ' >&2)
