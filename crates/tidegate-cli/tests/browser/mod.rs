@@ -45,8 +45,10 @@ pub struct Page {
     faults: Vec<String>,
     /// Where downloads go.
     pub downloads: TempDir,
-    /// Where the browser is left for the next page, unless it is in a network of its own.
-    idle: Option<MutexGuard<'static, Option<Browser>>>,
+    /// Whether the next page may have the browser: not if it is in a network of its own.
+    shared: bool,
+    /// Where it is left then. Nobody else has a page meanwhile.
+    idle: MutexGuard<'static, Option<Browser>>,
 }
 
 fn chromium() -> Option<PathBuf> {
@@ -104,29 +106,30 @@ impl Browser {
 impl Page {
     /// An empty page; `None` if there is to be no browser.
     pub fn open() -> Option<Page> {
-        let program = chromium()?;
-        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
-        let browser =
-            idle.take().unwrap_or_else(|| Browser::start(&program, |shell| Command::new(shell)));
-        Some(Page::of(browser, Some(idle)))
+        Page::of(true, |shell| Command::new(shell))
     }
 
     /// The same of a browser that a shell starts, which `command` begins: in a network of its own.
     pub fn open_by(command: impl FnOnce(&str) -> Command) -> Option<Page> {
-        Some(Page::of(Browser::start(&chromium()?, command), None))
+        Page::of(false, command)
     }
 
-    fn of(browser: Browser, idle: Option<MutexGuard<'static, Option<Browser>>>) -> Page {
+    fn of(shared: bool, command: impl FnOnce(&str) -> Command) -> Option<Page> {
+        let program = chromium()?;
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = if shared { idle.take() } else { None };
+        let browser = waiting.unwrap_or_else(|| Browser::start(&program, command));
         let mut page = Page {
             browser: Some(browser),
             context: Value::Null,
             session: Value::Null,
             faults: vec![],
             downloads: TempDir::new().unwrap(),
+            shared,
             idle,
         };
         page.attach();
-        page
+        Some(page)
     }
 
     fn attach(&mut self) {
@@ -289,9 +292,10 @@ impl Drop for Page {
             self.call("Target.disposeBrowserContext", context);
         }
         let browser = self.browser.take().expect("the page has a browser");
-        match &mut self.idle {
-            Some(idle) if well => **idle = Some(browser),
-            _ => browser.end(),
+        if well && self.shared {
+            *self.idle = Some(browser);
+        } else {
+            browser.end();
         }
     }
 }
