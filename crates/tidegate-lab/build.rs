@@ -10,7 +10,8 @@ use std::process::Command;
 use siphasher::sip::SipHasher13;
 
 /// Below the folder of this crate.
-const SOURCES: [&str; 3] = ["../tidegate/src", "../tidegate-sim/src", "src"];
+const SOURCES: [&str; 4] =
+    ["../tidegate/src", "../tidegate-sim/src", "../tidegate-engine/src", "src"];
 /// What only reads results.
 const READERS: [&str; 5] =
     ["src/paper", "src/replay", "src/shipped.rs", "src/show.rs", "src/sketch"];

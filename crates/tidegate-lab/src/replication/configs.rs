@@ -1,8 +1,8 @@
 //! A queue's parameters on every link of a scenario.
 use tidegate::catalog::AnyConfig;
 use tidegate::{ConfigError, Link, Rng};
+use tidegate_engine::Held;
 
-use super::held::Held;
 use crate::foreign::Foreign;
 use crate::problem::Problems;
 use crate::scenario::{ManagedLink, Scenario};

@@ -104,7 +104,7 @@ fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use tidegate::Seed;
-    use tidegate_sim::Simulation;
+    use tidegate_engine::Run;
 
     use super::*;
     use crate::layout;
@@ -156,7 +156,7 @@ mod tests {
             step: Some(scenario.run.series),
             ..tidegate_sim::Plan::until(Time::ZERO + scenario.run.duration)
         };
-        let (outcome, trace) = Simulation::new(network, what, seed).unwrap().finish_traced();
+        let (outcome, trace) = Run::new(network, what, seed).unwrap().finish_traced();
         let figures = EndToEnd::new(&plan, &outcome, 0);
         // Page n starts at n + 1 seconds and has the flows n, n + 7, and so on.
         let ends = (0..7u64).map(|page| {

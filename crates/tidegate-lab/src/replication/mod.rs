@@ -5,7 +5,6 @@ mod course;
 mod delays;
 mod document;
 mod end_to_end;
-mod held;
 mod job;
 mod run;
 mod sample;

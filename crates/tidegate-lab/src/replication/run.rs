@@ -3,13 +3,13 @@ use std::fmt;
 use std::time::Duration;
 
 use tidegate::{ConfigError, Seed, Span, Time};
+use tidegate_engine::{Held, Run};
 use tidegate_report::Series;
-use tidegate_sim::{Delays, Network, Simulation};
+use tidegate_sim::{Delays, Network};
 
 use super::by_seed;
 use super::configs::{Chosen, Configs};
 use super::document;
-use super::held::Held;
 use super::job::{Job, Outcome, grid_is_cheap};
 use super::sample::{Sample, series};
 use super::watch::{News, Watch, Weighted, now};
@@ -169,7 +169,7 @@ fn simulate(
 ) -> Result<tidegate_sim::Outcome, RunError> {
     network.starve_below(starved_below);
     let end = what.end.as_nanos() as u128;
-    let mut simulation = Simulation::new(network, what, seed).map_err(invalid)?;
+    let mut simulation = Run::new(network, what, seed).map_err(invalid)?;
     let mut now = Time::ZERO;
     for piece in 1..=PIECES {
         let until = Time::from_nanos((end * piece as u128 / PIECES as u128) as u64);

@@ -11,7 +11,7 @@ use tidegate::{Ack, Backlog, Gauge, Packet, Qdisc, Sink, Time};
     reason = "one per link, and the packet path must not chase a \
      pointer"
 )]
-pub(crate) enum Held {
+pub enum Held {
     /// One of the catalog: no virtual call.
     Catalog(AnyQueue),
     /// Another.
