@@ -213,10 +213,15 @@ unseen: build ## validation/unseen.md, every queue in settings that no preset wa
 tuned: build ## validation/tuned.md, every queue in the settings that presets were tuned on; twelve minutes
 	python3 validation/tuned.py
 
-choosing: build ## docs/study/choosing.md and today.md, which queue for what and why not just tc, from the two suites; four minutes on two cores
-	$(TIDEGATE) suite protection --out out/protection
-	$(TIDEGATE) suite rfc7928 --out out/rfc7928
-	python3 validation/choosing.py out/protection out/rfc7928
+# As `tc qdisc` makes them.
+LINUX := cake/linux fq_codel/linux fq_pie/paper hhf/paper codel/linux pie/paper dualpi2/linux
+
+choosing: build ## docs/study/choosing.md and today.md, which queue for what and why not just tc, from the two suites; five minutes on two cores
+	@for suite in protection rfc7928; do \
+	  $(TIDEGATE) suite $$suite --out out/$$suite; \
+	  $(TIDEGATE) suite $$suite --out out/$$suite-linux $(LINUX:%=--queue %); \
+	done
+	python3 validation/choosing.py out/protection out/rfc7928 out/protection-linux out/rfc7928-linux
 
 papers: build ## Every published experiment at its full length, and what came out as papers/results.csv, figures.csv and readings.csv; a quarter of an hour on two cores
 	$(TIDEGATE) paper run all --out out/papers

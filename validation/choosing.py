@@ -2,7 +2,8 @@
 """Writes docs/study/choosing.md, which queue for what, and docs/study/today.md, what Linux's own queues do, from the two
 suites' scores and the runs of Linux's queues.
 
-usage: choosing.py PROTECTION RFC7928     their --out directories; `make choosing` runs both suites before
+usage: choosing.py PROTECTION RFC7928 PROTECTION RFC7928     --out directories: of every queue's `auto`, then of Linux's
+presets. `make choosing` runs the suites before.
 
 Python's standard library only.
 """
@@ -14,6 +15,7 @@ import sys
 from pathlib import Path
 
 from studies import HERE
+from tuned import grouped
 
 sys.path.insert(0, str(HERE / "linux"))
 from cells import CELLS, shares  # noqa: E402
@@ -175,8 +177,8 @@ def many():
     return lines
 
 
-def calm(rfc, only=None):
-    """Where nobody attacks: what the RFC's suite measures of each queue, or of some."""
+def calm(rfc):
+    """Where nobody attacks: what the RFC's suite measures of each queue."""
     cells = {
         (cell["queue"], cell["test"], cell["cell"]): cell["figures"] for cell in rfc["cells"]
     }
@@ -184,8 +186,6 @@ def calm(rfc, only=None):
     lines.append("|---" * (len(CALM) + 1) + "|")
     rows = []
     for queue in (queue["queue"] for queue in rfc["queues"]):
-        if only and queue not in only:
-            continue
         found = [cells[queue, test, cell][name]["mean"] for _, test, cell, name, *_ in CALM]
         shown = [
             f"{scale * value:.{digits}f}{unit}"
@@ -251,8 +251,8 @@ def page(protection, rfc):
     ]
 
 
-# What people use today, and ours beside it: by their names in the catalog.
-USED = ("cake", "fq_codel", "fq_pie", "hhf", "codel", "cobalt", "pie", "dualpi2", "drop_tail")
+# Shown beside Linux's queues: a preset for a buffer without a queue, and ours.
+PLAIN = "drop_tail"
 BESIDE = ("tide", "drr", "ewfq", "care", "sfb", "purge", "bare", "afd")
 # Cells of the protection suite that tell them apart: what stands above the column, test, the cell's name.
 APART = (
@@ -264,6 +264,17 @@ APART = (
     ("16 floods on the way back", "P18", "16 floods together, twice the way back"),
     ("4 BBR", "P13", "4 BBR"),
 )
+
+
+def joined(ours, linux):
+    """The scores of Linux's queues and of those shown beside them, the best first."""
+    wanted = lambda of: of["queue"] in (PLAIN, *BESIDE)
+    return {
+        "queues": sorted(
+            [*filter(wanted, ours["queues"]), *linux["queues"]], key=lambda of: -of.get("passed", 0)
+        ),
+        "cells": [*filter(wanted, ours["cells"]), *linux["cells"]],
+    }
 
 
 def apart(protection):
@@ -278,12 +289,40 @@ def apart(protection):
     ]
     for queue in protection["queues"]:
         name = queue["queue"]
-        if name in USED + BESIDE:
-            shares = [f"{100 * sure[name, test, cell]:.0f} %" for _, test, cell in APART]
-            shown = f"**`{name}`**" if name in USED else f"`{name}`"
-            lines.append(
-                f"| {shown} | {queue['passed']} of {queue['of']} | {' | '.join(shares)} | {wait[name]:.0f} ms | {time(queue)} | {kept(queue['state_bytes'])} |"
-            )
+        shares = [f"{100 * sure[name, test, cell]:.0f} %" for _, test, cell in APART]
+        shown = f"`{name}`" if name in BESIDE else f"**`{name}`**"
+        lines.append(
+            f"| {shown} | {queue['passed']} of {queue['of']} | {' | '.join(shares)} | {wait[name]:.0f} ms | {time(queue)} | {kept(queue['state_bytes'])} |"
+        )
+    return lines
+
+
+# Scalable senders: the queues, and what the flood of ECT(1) sends.
+SCALABLE = ("dualpi2/linux", "dualpi2/auto", "fq_codel/linux", "cake/linux", "tide")
+FLOODS = (("none", "1 kbit/s"), ("twice the line", "100 Mbit/s"))
+
+
+def l4s():
+    """TCP Prague beside CUBIC: what each gets, and how long packets wait."""
+    lines = [
+        "| flood, ECT(1) | queue | Prague gets | the worst of them | CUBIC gets | the worst of them | Prague's packets wait, 99th percentile | CUBIC's |",
+        "|---" * 8 + "|",
+    ]
+    for title, rate in FLOODS:
+        found = grouped("l4s.toml", SCALABLE, 10, ["[set]", f'"group.flood.rate" = "{rate}"'])
+        for queue in SCALABLE:
+            groups = found[queue, 0]
+            cells = []
+            for name in ("prague", "cubic"):
+                of = groups[name]
+                share = 100 * float(of["goodput_bps"]) / float(of["fair_share_bps"])
+                ci95 = 100 * float(of["goodput_bps_ci95"]) / float(of["fair_share_bps"])
+                worst = 100 * float(of["worst_share"])
+                cells += [f"{share:.0f} ± {ci95:.0f} %", f"{worst:.0f} %"]
+            for name in ("prague", "cubic"):
+                late, ci95 = (float(groups[name][f"delay_ms_p99{end}"]) for end in ("", "_ci95"))
+                cells.append(f"{late:.0f} ± {ci95:.0f} ms")
+            lines.append(f"| {title} | `{queue}` | {' | '.join(cells)} |")
     return lines
 
 
@@ -308,8 +347,8 @@ def today(protection, rfc):
         "",
         "Four users of CUBIC share 20 Mbit/s with a flood of three times the line, in a kernel of its own",
         "([set-up](../../validation/kernel-queues.md)). Shares are of what is fair. `pfifo` is drop-tail; `cake` has no shaper",
-        "and no tins there. [Our queues beside them](../../validation/linux.md) agree within 10 %, except for FQ-CoDel's flood where",
-        "connections get into step (ours has 4.4 Mbit/s, Linux's 5.0).",
+        "and no tins there. [Ours beside them](../../validation/linux.md) agree within 10 %, except for rows that",
+        "[are explained](../../validation/kernel-queues.md).",
         "",
         *linux(CELLS[ONE]),
         "",
@@ -322,9 +361,11 @@ def today(protection, rfc):
         "",
         "## In the protection suite",
         "",
-        f"Queues that people use are bold. Beside them stand {named}.",
+        "Linux's queues are bold, here as we have them, with Linux's defaults. The presets that `tc` has are named; `auto` may do better, or",
+        f"worse: see [every queue](choosing.md#every-queue). Beside them stand {named}, all `auto`.",
+        "Buffers are the suite's, most of them 100 ms. Linux's defaults are longer, from 1,000 packets to 10,240.",
         "A share is what the worst user is sure of in that [cell](suites.md). Light traffic's wait is the 99th percentile in the",
-        "median cell. A dash is a cost that was not measured with the others.",
+        "median cell. A dash is a cost that was not measured with the others. Costs are those of `auto`.",
         "",
         *apart(protection),
         "",
@@ -332,7 +373,7 @@ def today(protection, rfc):
         "",
         "From [the suite of RFC 7928](rfc7928.md), the shortest wait first.",
         "",
-        *calm(rfc, USED + BESIDE),
+        *calm(rfc),
         "",
         "## When to take which",
         "",
@@ -345,18 +386,26 @@ def today(protection, rfc):
         "| L4S senders (ECT(1)) and nobody who floods | `dualpi2`, which protects delay and not shares |",
         "| forged sources | none of them by source; each of the schedulers by destination (`--flow-key destination`) |",
         "",
-        "**What L4S asks.** `dualpi2` keeps ECT(1) traffic at some ms beside classic TCP. Under a flood it keeps the delay and",
-        "gives up shares, as RFC 9332 says: it has no accounts by flow. Its queue protection moves flows that build the delay to",
-        "the classic queue; it does not bound what they take.",
+        "## What L4S asks",
+        "",
+        "Four connections of TCP Prague, whose packets are ECT(1), share 50 Mbit/s with four of CUBIC. The round trip is",
+        "22 ms, and the flood's packets are ECT(1), too. A share is of what is fair.",
+        "",
+        *l4s(),
+        "",
+        "`dualpi2` lets scalable senders' packets pass in a few ms, beside CUBIC's. It has no accounts by flow: under a flood both",
+        "get nothing, as RFC 9332 says. Its queue protection (in `auto`, not in Linux) moves who builds the delay to the",
+        "classic queue; it does not bound what he takes. The others bound it, and know no L4S: they mark ECT(1) like ECT(0).",
     ]
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 5:
         sys.exit(__doc__)
-    protection, rfc = map(read, sys.argv[1:])
+    protection, rfc, *linux = map(read, sys.argv[1:])
     PAGE.write_text("\n".join(page(protection, rfc)) + "\n")
-    TODAY.write_text("\n".join(today(protection, rfc)) + "\n")
+    both = joined(protection, linux[0]), joined(rfc, linux[1])
+    TODAY.write_text("\n".join(today(*both)) + "\n")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ class Queue:
     tc: str
     ours: str
     classes: bool = False  # a class for each flow, by source port
+    shapes: bool = False  # at the line's rate, so that nothing else does
     netlink: bool = False  # load.c asks for it, since tc does not know it
 
 

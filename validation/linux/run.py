@@ -60,6 +60,11 @@ def senders(cell, run):
 def kernel_queue(cell, name, ports):
     """The line and the kernel's queue at the router."""
     queue = QUEUES[name]
+    if queue.shapes:
+        return [
+            f"N r tc qdisc add dev r1 root handle 10: {queue.tc} || echo @error tc",
+            "echo @queue $(N r tc -d qdisc show dev r1)",
+        ]
     lines = [
         "N r tc qdisc add dev r1 root handle 1: htb default 1",
         f"N r tc class add dev r1 parent 1: classid 1:1 htb rate {cell.rate}bit ceil {cell.rate}bit burst {FRAME} cburst {FRAME} quantum {FRAME}",
@@ -111,6 +116,8 @@ def script(cell, queue, run):
         "N r ip route add 10.0.3.0/24 via 10.0.2.2; N d ip route add 10.0.1.0/24 via 10.0.2.1",
         "for n in r d; do N $n sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'; done",
         "N b sh -c 'echo 4096 131072 16777216 > /proc/sys/net/ipv4/tcp_rmem'; N a sh -c 'echo 4096 131072 16777216 > /proc/sys/net/ipv4/tcp_wmem'",
+        # After a timeout the sender's kernel hashes a connection anew, and here its router would see that. Others' routers do not.
+        "N a sh -c 'echo 0 > /proc/sys/net/core/txrehash' || echo @error txrehash",
         f"N d tc qdisc add dev d1 root {netem}; N r tc qdisc add dev r0 root {netem}",
         *(gate(cell, queue) if ours else kernel_queue(cell, queue, ports)),
         *(f"N {n} sh -c 'echo 1 > /proc/sys/net/ipv4/tcp_ecn'" for n in "ab" if cell.tcp_ecn),

@@ -265,7 +265,7 @@ mod tests {
             };
             assert!(text.starts_with("tc qdisc replace dev DEV root "), "{text}");
             assert!(!text.contains(['{', '}']) && !text.contains("  "), "{text}");
-            assert!(linux.differs.ends_with('.') && !linux.differs.contains('\n'));
+            assert!(linux.differs.ends_with('.') && !linux.differs.contains(['\n', '{']));
             found.push(row.name);
         }
         let known = [

@@ -8,6 +8,8 @@
 //! assert!(page("red", &link)?.render(&Look::plain()).starts_with("red\n"));
 //! let error = page("sbf", &link).unwrap_err();
 //! assert!(error.to_string().contains("did you mean `sfb`?"));
+//! let error = page("tide/auto", &link).unwrap_err();
+//! assert!(error.to_string().ends_with("`tidegate show tide` has its presets"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 use std::fmt;
@@ -87,6 +89,10 @@ fn unknown(name: &str) -> String {
         .chain(SOURCES.iter().map(|s| s.0))
         .chain(shipped::names())
         .collect();
+    let queue = name.split(['/', ',']).next().unwrap_or(name);
+    if queue != name && catalog::find(queue).is_some() {
+        return format!("`{name}` is more than a name: `tidegate show {queue}` has its presets");
+    }
     // Who mistyped a name wants that name, not all of them.
     if let Some(near) = did_you_mean(name, &all) {
         return format!("there is nothing called `{name}`{near} `tidegate list` has all names");

@@ -1,8 +1,8 @@
 //! What a packet costs: enqueue, and dequeue if it gets so far, at 10 Gbit/s, 1000-byte packets,
 //! twice the link's rate.
 //!
-//! Every queue of the catalog, through `AnyQueue` and a counting sink, with 1,000 flows in turn,
-//! with Zipf 1.1 over a million flows, and with a million flows drawn uniformly. Flows are drawn
+//! Every queue of the catalog, through `AnyQueue` and a counting sink, with flows drawn
+//! uniformly of 1,000, 100,000 and a million, and with Zipf 1.1 over a million. Flows are drawn
 //! beforehand; `empty` is the loop without a queue, to subtract. Figures are per offered packet
 //! (criterion's `thrpt` counts packets; `time` is for 1000 of them).
 //!
@@ -492,7 +492,11 @@ fn flows(kind: &str) -> Vec<u64> {
         };
         return (0..DRAWN).map(|_| hash(rank())).collect();
     }
-    let among = if kind == "1000" { 1_000 } else { 1_000_000 };
+    let among = match kind {
+        "1000" => 1_000,
+        "100k" => 100_000,
+        _ => 1_000_000,
+    };
     (0..DRAWN).map(|_| hash(dice.below(among))).collect()
 }
 
@@ -561,7 +565,7 @@ fn watched<Q: Qdisc>(rig: &mut Rig<Q>) -> f64 {
 fn queue_cost(c: &mut Criterion) {
     // Criterion's filter, read here too: a queue that is not measured need not be warmed up.
     let filter = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
-    for kind in ["1000", "zipf 1.1 of 1M", "uniform of 1M"] {
+    for kind in ["1000", "100k", "zipf 1.1 of 1M", "uniform of 1M"] {
         let flows = flows(kind);
         let mut group = c.benchmark_group(format!("flows {kind}"));
         group.throughput(Throughput::Elements(BATCH));

@@ -351,6 +351,7 @@ mod tests {
         assert!(rate("-1 Mbit/s").contains("negative"));
         assert!(rate("10").contains("needs a unit"));
         assert!(rate("fast").contains("does not begin with a number"));
+        assert_eq!(rate(" "), "a number is missing");
         assert!(rate("1e30 bit/s").contains("too large"));
         assert!("50 packets".parse::<Span>().is_err());
         assert!("5 cats".parse::<Size>().unwrap_err().why.ends_with("packets"));

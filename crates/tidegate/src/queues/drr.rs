@@ -185,8 +185,8 @@ impl Entry for Drr {
         tc: "drr",
         preset: DEFAULT_PRESET,
         differs: "Linux makes no queues by itself: each needs `tc class add … drr quantum \
-             {quantum:bytes}`, and filters that sort packets into them. Ours hash flows, and \
-             the longest makes room.",
+             BYTES`, and filters that sort packets into them. Ours hash flows, and the longest \
+             makes room.",
         whole: false,
     });
     const PRESETS: &'static [Preset<DrrConfig>] = &[

@@ -3,7 +3,7 @@ use super::codel::auto_frame;
 use super::pie::{self, PieConfig, verdict};
 use crate::config::ConfigError;
 use crate::entry::{
-    DEFAULT_PRESET, Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets,
+    Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets,
 };
 use crate::packet::{Asks, Ecn, Packet};
 use crate::parts::every::Every;
@@ -264,8 +264,10 @@ impl Entry for FqPie {
     const LINUX: Option<Linux> = Some(Linux {
         tc: "fq_pie limit {limit:packets} flows {flows} target {target:us} tupdate {tupdate:us} \
              alpha {alpha:16ths} beta {beta:16ths} quantum {quantum:bytes}{ecn}{ecn_prob:percent}",
-        preset: DEFAULT_PRESET,
-        differs: "Linux hashes flows by its own function, and has no sets of places.",
+        preset: "paper",
+        differs: "Linux hashes flows by its own function. `auto` is none of Linux's: it has sets \
+             of places, and where there is no room the longest queue loses its head. Linux \
+             drops what comes, and many floods fill its buffer.",
         whole: true,
     });
     const PRESETS: &'static [Preset<FqPieConfig>] = &[

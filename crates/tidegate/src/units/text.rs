@@ -92,6 +92,7 @@ fn split(text: &str) -> Result<(f64, &str), UnitError> {
     match digits.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok((value, unit)),
         Ok(_) => Err(refuse(text, "the number is too large to be meant")),
+        _ if text.is_empty() => Err(refuse(text, "a number is missing")),
         _ => Err(refuse(text, "does not begin with a number")),
     }
 }
