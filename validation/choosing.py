@@ -14,7 +14,8 @@ import statistics
 import sys
 from pathlib import Path
 
-from studies import HERE
+from linux import ours
+from studies import HERE, TIDEGATE
 from tuned import grouped
 
 sys.path.insert(0, str(HERE / "linux"))
@@ -177,6 +178,20 @@ def many():
     return lines
 
 
+def many_of_ours():
+    """The same behind some queues of ours, simulated: users together, and the worst of them."""
+    queues = ("tide", "ewfq", "fq_codel", "drr", "care")
+    lines = ["| floods' frames, B | " + " | ".join(f"`{q}`" for q in queues) + " |", "|---" * 6 + "|"]
+    for frame, name in FORTY.items():
+        cell, cells = CELLS[name], []
+        fair = cell.rate * cell.connections / (cell.connections + cell.floods)
+        for queue in queues:
+            groups, worst = ours(TIDEGATE, cell, queue)
+            cells.append(f"{100 * groups['tcp'][0] / fair:.0f} % / {100 * worst:.0f} %")
+        lines.append(f"| {frame} | {' | '.join(cells)} |")
+    return lines
+
+
 def calm(rfc):
     """Where nobody attacks: what the RFC's suite measures of each queue."""
     cells = {
@@ -201,7 +216,8 @@ def page(protection, rfc):
     one = {queue: f"{100 * worst:.0f} %" for queue, (_, worst, _) in fared(CELLS[ONE]).items()}
     forty = [fared(CELLS[name]) for name in FORTY.values()]
     worst = {queue: [100 * of[queue][1] for of in forty] for queue in forty[0]}
-    least = {queue: f"{min(of):.0f} to {max(of):.0f} %" for queue, of in worst.items()}
+    span = lambda of: dict.fromkeys(f"{share:.0f}" for share in (min(of), max(of)))
+    least = {queue: f"{' to '.join(span(of))} %" for queue, of in worst.items()}
     return [
         "# Which queue for what",
         "",
@@ -346,8 +362,8 @@ def today(protection, rfc):
         "## In Linux itself",
         "",
         "Four users of CUBIC share 20 Mbit/s with a flood of three times the line, in a kernel of its own",
-        "([set-up](../../validation/kernel-queues.md)). Shares are of what is fair. `pfifo` is drop-tail; `cake` has no shaper",
-        "and no tins there. [Ours beside them](../../validation/linux.md) agree within 10 %, except for rows that",
+        "([set-up](../../validation/kernel-queues.md)). Shares are of what is fair. `pfifo` is drop-tail; `cake` has no tins",
+        "there, and only `cake-shaper` a shaper. [Ours beside them](../../validation/linux.md) agree within 10 %, except for rows that",
         "[are explained](../../validation/kernel-queues.md).",
         "",
         *linux(CELLS[ONE]),
@@ -357,7 +373,13 @@ def today(protection, rfc):
         "",
         *many(),
         "",
-        "Behind Linux's `cake` floods gain whose frames are a little shorter than a quantum ([why](../../validation/kernel-queues.md)).",
+        "Behind Linux's `cake` floods gain whose frames are a little shorter than a quantum ([why](../../validation/kernel-queues.md)). Behind",
+        "`fq_codel` a user starves who meets a flood in his queue. Behind `fq_pie` floods fill the buffer, and what comes to a full buffer goes.",
+        "Behind some queues of ours, all `auto`, the same users get together, and the worst of them (simulated):",
+        "",
+        *many_of_ours(),
+        "",
+        "Our `fq_codel` and `drr` find a free place for a flow that meets another, and where there is no room the longest queue pays.",
         "",
         "## In the protection suite",
         "",
@@ -380,7 +402,7 @@ def today(protection, rfc):
         "| you have | take |",
         "|---|---|",
         "| Linux, a home or an office, few offenders | `tc … cake`: a host's connections count as one, and packets wait little |",
-        "| Linux, and many offenders, each near a fair share | `tc … fq_pie`; behind `drr`, `fq_codel` and `cake` users keep less |",
+        "| Linux, and many offenders | `tc … fq_codel`, where few users starve; or a gate with `tide`, `ewfq` or `fq_codel`, where none does |",
         "| floods, and no memory for a queue per flow | `care`; `sfb` and `purge` if offenders are few |",
         "| floods, on a way back that acknowledgements need | `care` or `cake` |",
         "| L4S senders (ECT(1)) and nobody who floods | `dualpi2`, which protects delay and not shares |",

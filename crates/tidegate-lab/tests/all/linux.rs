@@ -168,7 +168,10 @@ fn differences(rows: &[Row], name: &str, cell: &Cell, queue: &str, ours: &str) -
         let ours = ours.throughput_bps.unwrap().mean();
         let theirs = theirs(rows, name, queue, group);
         let starved = cell.kind != Loop::Open && ours.max(theirs) <= STARVED * cell.rate() as f64;
-        if !starved && (ours / theirs - 1.0).abs() > cell.within(queue) {
+        // Of an explained row a difference of so small a part is chance, too.
+        let slight = cell.explained.contains_key(queue)
+            && (ours - theirs).abs() <= STARVED * cell.rate() as f64;
+        if !starved && !slight && (ours / theirs - 1.0).abs() > cell.within(queue) {
             far.push(format!("{name}, {queue}: {group} gets {ours:.0} for {theirs:.0} bit/s"));
         }
     }
@@ -194,18 +197,18 @@ fn too_far(kind: Loop, rows_of_them: usize) -> Vec<String> {
 
 #[test]
 fn queues_share_among_datagrams_as_the_kernel_s() {
-    let far = too_far(Loop::Open, 15);
+    let far = too_far(Loop::Open, 16);
     assert!(far.is_empty(), "{far:#?}");
 }
 
 #[test]
 fn queues_share_between_tcp_and_a_flood_as_the_kernel_s() {
-    let far = too_far(Loop::Closed, 21);
+    let far = too_far(Loop::Closed, 25);
     assert!(far.is_empty(), "{far:#?}");
 }
 
 #[test]
 fn queues_share_in_a_gate_under_the_kernel_s_tcp_as_simulated() {
-    let far = too_far(Loop::Gate, 8);
+    let far = too_far(Loop::Gate, 44);
     assert!(far.is_empty(), "{far:#?}");
 }

@@ -4,6 +4,7 @@ use crate::support::twin::OPERATIONS;
 use crate::twinned::afq::Twinned;
 use crate::{support, twinned};
 use tidegate::catalog;
+use tidegate::entry::FOREVER;
 use tidegate::queues::Afq;
 use tidegate::{DropReason, Link, NullSink, Packet, Qdisc, Rng, Time};
 
@@ -169,4 +170,32 @@ fn who_is_farthest_goes() {
         assert!(heard.lost.len() > 50_000);
         assert_eq!(heard.lost.iter().all(|(pkt, _)| pkt.flow == 7), spared, "{overflow}");
     }
+}
+
+/// Flows are never hashed anew.
+#[test]
+fn counters_last_forever() {
+    let config = support::config("afq", None, &[], &link());
+    assert_eq!(config.bucket_lifetime(), Some(FOREVER));
+}
+
+/// The round goes up when the next packet is one of a later round, and a gauge shows it.
+#[test]
+fn the_round_that_is_served_is_shown() {
+    let mut queue = afq(&[("bytes_per_round", "1000 B")], link(), 1);
+    (0..4).for_each(|_| queue.enqueue(Time::ZERO, Packet::new(7, 1000), &mut NullSink));
+    for round in 1..5 {
+        queue.dequeue(Time::ZERO, &mut NullSink);
+        let shown = support::gauges(&queue).into_iter().find(|gauge| gauge.name == "round");
+        assert_eq!((queue.round(), shown.unwrap().value), (round, round as f64));
+    }
+}
+
+/// Eight bytes a counter, 24 a queue, and 8 for each packet that may wait and for one that arrives.
+#[test]
+fn what_it_states_is_right_to_the_byte() {
+    let settings = [("arrays", "3"), ("counters", "5"), ("queues", "7")];
+    let config = support::config("afq", None, &settings, &link());
+    let stated = config.state_bytes(&link()) - size_of::<Afq>() as u64;
+    assert_eq!(stated, 8 * 3 * 5 + 24 * 7 + 8 * 1_001);
 }

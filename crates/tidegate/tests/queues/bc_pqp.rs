@@ -4,6 +4,8 @@ use crate::naive::bc_pqp::{Control, NaiveBcPqp};
 use crate::support::twin::OPERATIONS;
 use crate::twinned::bc_pqp::Twinned;
 use crate::{support, twinned};
+use tidegate::entry::{FOREVER, HashTable};
+use tidegate::queues::BcPqp;
 use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Time, catalog};
 
 const SECOND: u64 = 1_000_000_000;
@@ -149,4 +151,75 @@ fn auto_scales_with_the_line() {
         (of("10 Mbit/s", "classes"), of("1 Gbit/s", "classes")),
         ("1024".into(), "16384".into())
     );
+}
+
+fn queue(settings: &[(&str, &str)], link: Link) -> BcPqp {
+    let config = support::config("bc_pqp", Some("paper"), settings, &link);
+    match config.build(link, Rng::from_seed(1)).unwrap() {
+        catalog::AnyQueue::BcPqp(queue) => queue,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// In two seconds a fast line earns more than 64 bits count. No bit is lost.
+#[test]
+fn long_times_on_fast_lines_are_counted_to_the_byte() {
+    let link = support::link("10 Gbit/s", "100 packets", "1000 B");
+    let settings = [("phantom_limit", "1000 GB"), ("quantum", "1 GB"), ("burst_control", "off")];
+    let more = [("classes", "1"), ("burst", "0 B"), ("window", "1 h")];
+    let mut queue = queue(&[settings, more].concat(), link);
+    for _ in 0..5 {
+        queue.enqueue(Time::ZERO, Packet::new(7, 4_000_000_000), &mut NullSink);
+    }
+    // With the rest of the first three nanoseconds the next span is just above 64 bits.
+    let fits = u64::MAX / 10_000_000_000;
+    for at in [3, 3 + fits, 4 + 2 * fits, 5 + 2 * fits, 6 + 4 * fits, 7 + 4 * fits] {
+        queue.advance(Time::from_nanos(at));
+        let served = at as u128 * 10_000_000_000 / 8_000_000_000;
+        let left = 20_000_000_000 - served;
+        assert_eq!(u128::from(queue.policy().phantoms().of(0).size), left, "after {at} ns");
+    }
+}
+
+/// Who comes anew is told a phantom queue where nothing waits, and is counted there.
+#[test]
+fn a_newcomers_phantom_queue_is_known_before_he_comes() {
+    let link = support::link("10 Mbit/s", "100 packets", "1000 B");
+    let mut queue = queue(&[("classes", "8"), ("ways", "8"), ("burst", "0 B")], link);
+    for flow in 0..8 {
+        let pkt = Packet::new(flow, 1000);
+        let one = queue.policy().class_of(&pkt);
+        assert_eq!(queue.policy().phantoms().of(one).size, 0, "{flow}");
+        queue.enqueue(Time::ZERO, pkt, &mut NullSink);
+        assert_eq!(queue.policy().phantoms().of(one).size, 1000, "{flow}");
+    }
+}
+
+/// A packet without bytes ends no burst, even after a newcomer has made the share smaller.
+#[test]
+fn a_packet_without_bytes_ends_no_burst() {
+    let settings = [("map", "class"), ("classes", "2"), ("burst_control", "share")];
+    let more = [("phantom_limit", "1 MB"), ("window", "100 ms")];
+    let mut queue = queue(&[&settings[..], &more].concat(), wide());
+    let mut offer = |class: u16, len: u32| {
+        let pkt = Packet::new(u64::from(class), len).with_class(class);
+        queue.enqueue(Time::ZERO, pkt, &mut NullSink);
+        queue.policy().phantoms().of(0).magic > 0
+    };
+    // A share and a half is 450 packets for one, 225 for one of two.
+    assert!((0..400).all(|_| !offer(0, 1000)) && !offer(1, 1000));
+    assert!(!offer(0, 0) && offer(0, 1));
+}
+
+/// The table of flows is told, and that it is never hashed anew. Given classes are no such table.
+#[test]
+fn the_table_of_flows_is_told() {
+    let config = |map| {
+        let settings = [("map", map), ("classes", "32"), ("ways", "2")];
+        support::config("bc_pqp", None, &settings, &wide())
+    };
+    let (flow, class) = (config("flow"), config("class"));
+    assert_eq!(flow.hash_table(), Some(HashTable { buckets: 32, ways: 2 }));
+    assert_eq!(flow.bucket_lifetime(), Some(FOREVER));
+    assert!(class.hash_table().is_none() && class.bucket_lifetime().is_none());
 }

@@ -2,8 +2,9 @@
 use crate::support::twin::OPERATIONS;
 use crate::twinned::cake::{Heard, Twinned};
 use crate::{support, twinned};
+use tidegate::entry::{FOREVER, HashTable};
 use tidegate::queues::Cake;
-use tidegate::{Asks, Ecn, Hosts, Link, NullSink, Packet, Qdisc, Rng, Time, catalog};
+use tidegate::{Ack, Asks, Ecn, Hosts, Link, NullSink, Packet, Qdisc, Rng, Time, catalog};
 
 const MS: u64 = 1_000_000;
 
@@ -275,4 +276,43 @@ fn the_shaper_keeps_its_rate() {
         assert_eq!(queue.wake_at(), (n < 300).then_some(due));
         now = due;
     }
+}
+
+/// The table of flows is told, and that it is never hashed anew.
+#[test]
+fn the_table_of_flows_is_told() {
+    let config = support::config("cake", None, &[("flows", "32"), ("ways", "2")], &link());
+    assert_eq!(config.hash_table(), Some(HashTable { buckets: 32, ways: 2 }));
+    assert_eq!(config.bucket_lifetime(), Some(FOREVER));
+}
+
+/// The longest packet is the link's mean one, where that is longer than 1500 bytes, in its frame.
+#[test]
+fn auto_knows_long_packets() {
+    for (mean, frame) in [("1000 B", "1.514 kB"), ("9000 B", "9.014 kB")] {
+        let link = support::link("100 Mbit/s", "1000 packets", mean);
+        let config = support::config("cake", Some("auto"), &[], &link);
+        for name in ["mtu", "quantum"] {
+            assert_eq!(config.get(name).as_deref(), Some(frame), "{name}");
+        }
+    }
+}
+
+/// What does not grow with the tins: itself, a line of 24 bytes, and 8 bytes for each packet that
+/// may wait and for one that arrives. A filter keeps what each acknowledges.
+#[test]
+fn room_for_packets_is_stated_to_the_byte() {
+    let stated = |tins| {
+        let settings = [("flows", "4"), ("diffserv", tins)];
+        support::config("cake", Some("paper"), &settings, &link()).state_bytes(&link())
+    };
+    let room = 8 * (link().most_packets() + 1);
+    let fixed = size_of::<Cake>() as u64 + 24 + room;
+    assert_eq!(2 * stated("diffserv4") - stated("diffserv8"), fixed);
+    let kept = |filter| {
+        let config = support::config("cake", Some("paper"), &[("ack_filter", filter)], &link());
+        config.state_bytes(&link())
+    };
+    let acks = size_of::<Option<Ack>>() as u64 * (link().most_packets() + 1);
+    assert_eq!(kept("filter") - kept("no"), acks);
 }

@@ -298,3 +298,53 @@ fn a_lead_is_shorter_than_its_round() {
     let config = support::config("cebinae", None, &[("round", "1 ms"), ("lead", "1 ms")], &link());
     assert!(config.build(link(), Rng::from_seed(1)).is_err());
 }
+
+/// A port that sends exactly what the margin leaves is not saturated; with one packet more it is.
+#[test]
+fn what_the_margin_leaves_is_not_saturated() {
+    // 95 of the 100 packets that the line sends in a round.
+    for (packets, top) in [([57, 38], 0.0), ([58, 38], 1.0)] {
+        let mut queue = cebinae(&SATURATED, link());
+        feed(&mut queue, &packets, 0, 6);
+        assert_eq!(gauge(&queue, "top_flows"), top, "{packets:?}");
+    }
+}
+
+/// Whoever only advances the queue sees what its rounds have made of it.
+#[test]
+fn silent_rounds_are_made_when_the_time_comes() {
+    let mut queue = cebinae(&SATURATED, link());
+    feed(&mut queue, &[60, 40], 0, 4);
+    assert_eq!(gauge(&queue, "top_flows"), 1.0);
+    queue.advance(at(50 * ROUND));
+    assert_eq!(gauge(&queue, "top_flows"), 0.0);
+    assert_eq!((gauge(&queue, "top_passed"), gauge(&queue, "bottom_passed")), (0.0, 0.0));
+}
+
+/// Two tables with 16 bytes a slot, two lines with 24 bytes each, and 8 bytes for each packet that
+/// may wait and for one that arrives.
+#[test]
+fn what_it_states_is_right_to_the_byte() {
+    let config = support::config("cebinae", None, &[("stages", "3"), ("slots", "5")], &link());
+    let stated = config.state_bytes(&link()) - size_of::<Cebinae>() as u64;
+    assert_eq!(stated, 2 * 3 * 5 * 16 + 2 * 24 + 8 * 1_001);
+}
+
+/// A flow with exactly what the margin leaves of the most is not at the top, nor counted there.
+#[test]
+fn what_the_margin_leaves_of_the_most_is_not_the_top() {
+    let settings = [&SATURATED[..], &[("flow_margin", "0.5")]].concat();
+    let mut queue = cebinae(&settings, link());
+    // In each round 66 packets of one flow and 33 of the other.
+    for ms in (0..400).filter(|ms| ms % 100 < 99) {
+        let flow = u64::from(ms % 100 % 3 == 0);
+        queue.enqueue(at(ms * MS), Packet::new(flow, 1000), &mut NullSink);
+        queue.dequeue(at(ms * MS), &mut NullSink);
+    }
+    assert_eq!(gauge(&queue, "top_flows"), 1.0);
+    let passed = |queue: &Cebinae| ["top_passed", "bottom_passed"].map(|name| gauge(queue, name));
+    let [top, bottom] = passed(&queue);
+    queue.enqueue(at(4 * ROUND - MS / 4), Packet::new(1, 1000), &mut NullSink);
+    assert_eq!(passed(&queue)[0], top);
+    assert!(passed(&queue)[1] >= bottom + 1000.0);
+}

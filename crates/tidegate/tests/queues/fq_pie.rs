@@ -5,8 +5,9 @@ use crate::support::workload::{Phase, Workload};
 use crate::support::{Heard, stats};
 use crate::twinned::Twinned as _;
 use crate::twinned::fq_pie::Twinned;
+use tidegate::entry::{FOREVER, HashTable};
 use tidegate::queues::FqPie;
-use tidegate::{DropReason, Ecn, Link, NullSink, Packet, Qdisc, Rng, Span, Time};
+use tidegate::{Asks, Backlog, DropReason, Ecn, Link, NullSink, Packet, Qdisc, Rng, Span, Time};
 use tidegate::{catalog, rng};
 
 fn at(nanos: u64) -> Time {
@@ -230,4 +231,52 @@ fn a_probability_that_ends_at_1_swings_under_a_flood() {
     };
     assert!(refused("1") > 5_000, "{}", refused("1"));
     assert_eq!(refused("256"), 0);
+}
+
+/// The table of flows is told, and that it is never hashed anew; and what isolation needs.
+#[test]
+fn the_table_of_flows_is_told() {
+    for (isolation, hosts) in [("flows", false), ("dual-srchost", true)] {
+        let settings = [("flows", "32"), ("ways", "2"), ("isolation", isolation)];
+        let config = support::config("fq_pie", None, &settings, &link());
+        assert_eq!(config.hash_table(), Some(HashTable { buckets: 32, ways: 2 }));
+        assert_eq!(config.bucket_lifetime(), Some(FOREVER));
+        assert_eq!(config.asks(), Asks { hosts, ..Asks::default() }, "{isolation}");
+    }
+}
+
+/// A turn is the frame of the link's mean packet where that is longer than 1500 bytes.
+#[test]
+fn auto_knows_long_packets() {
+    for (mean, frame) in [("1000 B", "1.514 kB"), ("9000 B", "9.014 kB")] {
+        let link = support::link("100 Mbit/s", "1000 packets", mean);
+        let config = support::config("fq_pie", Some("auto"), &[], &link);
+        assert_eq!(config.get("quantum").as_deref(), Some(frame));
+    }
+}
+
+/// What does not grow with the queues: itself, a line of 24 bytes, and 8 bytes for each packet that
+/// may wait and for one that arrives.
+#[test]
+fn room_for_packets_is_stated_to_the_byte() {
+    let stated = |flows| {
+        let settings = [("flows", flows), ("ways", "1")];
+        support::config("fq_pie", Some("paper"), &settings, &link()).state_bytes(&link())
+    };
+    let room = 8 * (link().most_packets() + 1);
+    let fixed = size_of::<FqPie>() as u64 + 24 + room;
+    assert_eq!(2 * stated("4") - stated("8"), fixed);
+}
+
+/// Each queue tells what waits of its own flow.
+#[test]
+fn what_waits_in_a_queue_is_told() {
+    let mut queue = fq_pie(&[], link(), 1);
+    let two = apart(&queue, 2);
+    for flow in [two[0], two[1], two[1]] {
+        queue.enqueue(Time::ZERO, Packet::new(flow, 1000), &mut NullSink);
+    }
+    let waits = |flow| queue.queue_backlog(queue.queue_of(flow));
+    assert_eq!(waits(two[0]), Backlog { packets: 1, bytes: 1000 });
+    assert_eq!(waits(two[1]), Backlog { packets: 2, bytes: 2000 });
 }

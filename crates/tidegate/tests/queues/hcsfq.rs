@@ -9,7 +9,7 @@ use crate::twinned::Twinned as _;
 use crate::twinned::hcsfq::Twinned;
 use tidegate::queues::Hcsfq;
 use tidegate::units::Pacer;
-use tidegate::{DropReason, Hosts, Link, NullSink, Packet, Qdisc, Rng, Span, Time, catalog};
+use tidegate::{Asks, DropReason, Hosts, Link, NullSink, Packet, Qdisc, Rng, Span, Time, catalog};
 
 fn hcsfq(preset: &str, settings: &[(&str, &str)], link: Link, dice: Rng) -> Hcsfq {
     match support::config("hcsfq", Some(preset), settings, &link).build(link, dice).unwrap() {
@@ -424,4 +424,23 @@ fn the_tenant_that_is_idle_longest_makes_room() {
     assert!((rule.tenant(1).unwrap().arrival_rate() - 125e3).abs() < 1e-3);
     let known = [1_297, 1_298, 1_299].map(|tenant| rule.tenant(tenant).is_some());
     assert_eq!(known, [false, true, true]);
+}
+
+/// Hosts are asked for, unless classes are the tenants.
+#[test]
+fn hosts_are_asked_for_where_they_are_tenants() {
+    for (tenant, hosts) in [("srchost", true), ("dsthost", true), ("class", false)] {
+        let config = support::config("hcsfq", None, &[("tenant", tenant)], &slow_link());
+        assert_eq!(config.asks(), Asks { hosts, ..Asks::default() }, "{tenant}");
+    }
+}
+
+/// Each weight takes eight bytes.
+#[test]
+fn weights_are_stated_to_the_byte() {
+    let stated = |weights| {
+        let config = support::config("hcsfq", None, &[("weights", weights)], &slow_link());
+        config.state_bytes(&slow_link())
+    };
+    assert_eq!(stated("1:2:4:8") - stated("1:2"), 16);
 }

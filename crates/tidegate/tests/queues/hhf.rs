@@ -4,6 +4,7 @@ use crate::support::stats;
 use crate::support::twin::OPERATIONS;
 use crate::twinned::hhf::Twinned;
 use crate::{support, twinned};
+use tidegate::parts::new_and_old::NewAndOld;
 use tidegate::queues::Hhf;
 use tidegate::{DropReason, Link, NullSink, Packet, Qdisc, Rng, Time};
 use tidegate::{catalog, rng};
@@ -194,4 +195,28 @@ fn the_table_is_bounded() {
         assert!(queue.hitters() <= 100);
     }
     assert_eq!(queue.hitters(), 100);
+}
+
+/// A turn is the frame of the link's mean packet where that is longer than 1500 bytes.
+#[test]
+fn auto_knows_long_packets() {
+    for (mean, frame) in [("1000 B", "1.514 kB"), ("9000 B", "9.014 kB")] {
+        let link = support::link("100 Mbit/s", "1000 packets", mean);
+        let config = support::config("hhf", Some("auto"), &[], &link);
+        assert_eq!(config.get("quantum").as_deref(), Some(frame));
+    }
+}
+
+/// What does not grow with the heavy hitters: itself, its counters, two lines of 24 bytes that take
+/// turns, and 8 bytes for each packet that may wait and for one that arrives.
+#[test]
+fn room_for_packets_is_stated_to_the_byte() {
+    let stated = |hitters| {
+        let settings = [("hh_limit", hitters), ("arrays", "3"), ("counters", "5")];
+        support::config("hhf", Some("paper"), &settings, &link()).state_bytes(&link())
+    };
+    let room = 8 * (link().most_packets() + 1);
+    let lines = 2 * 24 + NewAndOld::<()>::bytes(2);
+    let fixed = size_of::<Hhf>() as u64 + 8 * 3 * 5 + lines + room;
+    assert_eq!(2 * stated("64") - stated("128"), fixed);
 }
