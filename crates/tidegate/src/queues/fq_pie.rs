@@ -2,9 +2,7 @@
 use super::codel::auto_frame;
 use super::pie::{self, PieConfig, verdict};
 use crate::config::ConfigError;
-use crate::entry::{
-    Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets,
-};
+use crate::entry::{Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets};
 use crate::packet::{Asks, Ecn, Packet};
 use crate::parts::every::Every;
 use crate::parts::host_shares::HostShares;
