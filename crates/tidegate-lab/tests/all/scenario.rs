@@ -339,13 +339,7 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
         "2:0",
         "must lie in 0.01 to 10000",
     ),
-    (
-        "\"drop_tail\"\n",
-        "\"wfq\"\nweights = []\n",
-        "queue.weights",
-        "",
-        "does not begin with a number",
-    ),
+    ("\"drop_tail\"\n", "\"wfq\"\nweights = []\n", "queue.weights", "", "a number is missing"),
     (
         "count = 20",
         "count = 20\nclass = 65536",
