@@ -14,9 +14,9 @@ import statistics
 import sys
 from pathlib import Path
 
-from linux import ours
+import tuned
+from linux import ours as simulated
 from studies import HERE, TIDEGATE
-from tuned import grouped
 
 sys.path.insert(0, str(HERE / "linux"))
 from cells import CELLS, shares  # noqa: E402
@@ -186,7 +186,7 @@ def many_of_ours():
         cell, cells = CELLS[name], []
         fair = cell.rate * cell.connections / (cell.connections + cell.floods)
         for queue in queues:
-            groups, worst = ours(TIDEGATE, cell, queue)
+            groups, worst = simulated(TIDEGATE, cell, queue)
             cells.append(f"{100 * groups['tcp'][0] / fair:.0f} % / {100 * worst:.0f} %")
         lines.append(f"| {frame} | {' | '.join(cells)} |")
     return lines
@@ -267,7 +267,7 @@ def page(protection, rfc):
     ]
 
 
-# Shown beside Linux's queues: a preset for a buffer without a queue, and ours.
+# Shown beside Linux's queues: a plain buffer, and ours.
 PLAIN = "drop_tail"
 BESIDE = ("tide", "drr", "ewfq", "care", "sfb", "purge", "bare", "afd")
 # Cells of the protection suite that tell them apart: what stands above the column, test, the cell's name.
@@ -282,15 +282,14 @@ APART = (
 )
 
 
-def joined(ours, linux):
+def joined(auto, presets):
     """The scores of Linux's queues and of those shown beside them, the best first."""
-    wanted = lambda of: of["queue"] in (PLAIN, *BESIDE)
-    return {
-        "queues": sorted(
-            [*filter(wanted, ours["queues"]), *linux["queues"]], key=lambda of: -of.get("passed", 0)
-        ),
-        "cells": [*filter(wanted, ours["cells"]), *linux["cells"]],
+    both = {
+        part: [of for of in auto[part] if of["queue"] in (PLAIN, *BESIDE)] + presets[part]
+        for part in ("queues", "cells")
     }
+    both["queues"].sort(key=lambda of: -of.get("passed", 0))
+    return both
 
 
 def apart(protection):
@@ -325,19 +324,16 @@ def l4s():
         "|---" * 8 + "|",
     ]
     for title, rate in FLOODS:
-        found = grouped("l4s.toml", SCALABLE, 10, ["[set]", f'"group.flood.rate" = "{rate}"'])
+        found = tuned.grouped("l4s.toml", SCALABLE, 10, ["[set]", f'"group.flood.rate" = "{rate}"'])
         for queue in SCALABLE:
             groups = found[queue, 0]
             cells = []
             for name in ("prague", "cubic"):
-                of = groups[name]
-                share = 100 * float(of["goodput_bps"]) / float(of["fair_share_bps"])
-                ci95 = 100 * float(of["goodput_bps_ci95"]) / float(of["fair_share_bps"])
-                worst = 100 * float(of["worst_share"])
-                cells += [f"{share:.0f} ± {ci95:.0f} %", f"{worst:.0f} %"]
+                share, ci95 = tuned.share(groups[name])
+                cells += [f"{share:.0f} ± {ci95:.0f} %", f"{tuned.worst(groups[name])[0]:.0f} %"]
             for name in ("prague", "cubic"):
-                late, ci95 = (float(groups[name][f"delay_ms_p99{end}"]) for end in ("", "_ci95"))
-                cells.append(f"{late:.0f} ± {ci95:.0f} ms")
+                wait, ci95 = tuned.scaled(groups[name], "delay_ms_p99", 1)
+                cells.append(f"{wait:.0f} ± {ci95:.0f} ms")
             lines.append(f"| {title} | `{queue}` | {' | '.join(cells)} |")
     return lines
 

@@ -32,7 +32,8 @@ impl Run {
         self.0.finish()
     }
 
-    /// The same, and what the network's watched flows did.
+    /// The same, and what was seen of every packet.
+    #[doc(hidden)]
     pub fn finish_traced(self) -> (Outcome, Trace) {
         self.0.finish_traced()
     }

@@ -83,16 +83,17 @@ pub fn queue_json(row: &Row) -> Value {
 }
 
 fn unknown(name: &str) -> String {
+    if let Some((queue, _)) = name.split_once(['/', ','])
+        && catalog::find(queue).is_some()
+    {
+        return format!("`{name}` is more than a name: `tidegate show {queue}` has its presets");
+    }
     let all: Vec<&str> = QUEUES
         .iter()
         .map(|q| q.name)
         .chain(SOURCES.iter().map(|s| s.0))
         .chain(shipped::names())
         .collect();
-    let queue = name.split(['/', ',']).next().unwrap_or(name);
-    if queue != name && catalog::find(queue).is_some() {
-        return format!("`{name}` is more than a name: `tidegate show {queue}` has its presets");
-    }
     // Who mistyped a name wants that name, not all of them.
     if let Some(near) = did_you_mean(name, &all) {
         return format!("there is nothing called `{name}`{near} `tidegate list` has all names");

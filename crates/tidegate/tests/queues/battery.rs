@@ -36,6 +36,31 @@ fn every_packet_has_one_fate() {
     }
 }
 
+/// Parameters of `auto` that are a packet or a frame: of 1500 bytes, or where packets are longer of
+/// the link's mean one.
+#[test]
+fn auto_knows_long_packets() {
+    const PACKET: [&str; 2] = ["1.5 kB", "9 kB"];
+    const FRAME: [&str; 2] = ["1.514 kB", "9.014 kB"];
+    let rows = [
+        ("codel", "mtu", PACKET),
+        ("cobalt", "mtu", PACKET),
+        ("fq_codel", "mtu", PACKET),
+        ("fq_codel", "quantum", FRAME),
+        ("fq_pie", "quantum", FRAME),
+        ("hhf", "quantum", FRAME),
+        ("cake", "mtu", FRAME),
+        ("cake", "quantum", FRAME),
+    ];
+    for (queue, param, values) in rows {
+        for (mean, value) in ["1000 B", "9000 B"].into_iter().zip(values) {
+            let link = support::link("100 Mbit/s", "1000 packets", mean);
+            let config = support::config(queue, Some("auto"), &[], &link);
+            assert_eq!(config.get(param).as_deref(), Some(value), "{queue}, {param}, {mean}");
+        }
+    }
+}
+
 /// A queue that is asked until it is empty gives everything back.
 #[test]
 fn everything_held_comes_out() {

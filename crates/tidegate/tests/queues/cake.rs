@@ -286,18 +286,6 @@ fn the_table_of_flows_is_told() {
     assert_eq!(config.bucket_lifetime(), Some(FOREVER));
 }
 
-/// The longest packet is the link's mean one, where that is longer than 1500 bytes, in its frame.
-#[test]
-fn auto_knows_long_packets() {
-    for (mean, frame) in [("1000 B", "1.514 kB"), ("9000 B", "9.014 kB")] {
-        let link = support::link("100 Mbit/s", "1000 packets", mean);
-        let config = support::config("cake", Some("auto"), &[], &link);
-        for name in ["mtu", "quantum"] {
-            assert_eq!(config.get(name).as_deref(), Some(frame), "{name}");
-        }
-    }
-}
-
 /// What does not grow with the tins: itself, a line of 24 bytes, and 8 bytes for each packet that
 /// may wait and for one that arrives. A filter keeps what each acknowledges.
 #[test]

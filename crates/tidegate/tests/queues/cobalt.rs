@@ -160,13 +160,3 @@ fn auto_follows_the_link() {
     assert_eq!(values("100 kbit/s"), ("180 ms".into(), "360 ms".into()));
     assert_eq!(values("1 bit/s"), ("60 s".into(), "120 s".into()));
 }
-
-/// The longest packet is the link's mean one where that is longer than 1500 bytes.
-#[test]
-fn auto_knows_long_packets() {
-    for (mean, mtu) in [("1000 B", "1.5 kB"), ("9000 B", "9 kB")] {
-        let link = support::link("10 Mbit/s", "1000 packets", mean);
-        let config = catalog::config("cobalt", Some("auto"), &link).unwrap();
-        assert_eq!(config.get("mtu").as_deref(), Some(mtu), "{mean}");
-    }
-}

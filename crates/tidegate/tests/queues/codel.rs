@@ -247,17 +247,4 @@ fn auto_follows_the_link() {
     assert_eq!(values("100 Mbit/s"), ("5 ms".into(), "100 ms".into()));
     assert_eq!(values("1 Mbit/s"), ("24 ms".into(), "240 ms".into()));
     assert_eq!(values("1 bit/s"), ("60 s".into(), "600 s".into()));
-    // Where packets are longer than usual, so is the longest that may stand alone; FQ-CoDel's turns
-    // are with them.
-    for (mean, mtu, quantum) in [("1000 B", "1.5 kB", "1.514 kB"), ("9000 B", "9 kB", "9.014 kB")] {
-        let link = support::link("100 Mbit/s", "1000 packets", mean);
-        let [codel, fq] =
-            ["codel", "fq_codel"].map(|name| catalog::config(name, Some("auto"), &link).unwrap());
-        assert_eq!(
-            [codel.get("mtu"), fq.get("mtu")],
-            [Some(mtu.into()), Some(mtu.into())],
-            "{mean}"
-        );
-        assert_eq!(fq.get("quantum").as_deref(), Some(quantum), "{mean}");
-    }
 }

@@ -245,16 +245,6 @@ fn the_table_of_flows_is_told() {
     }
 }
 
-/// A turn is the frame of the link's mean packet where that is longer than 1500 bytes.
-#[test]
-fn auto_knows_long_packets() {
-    for (mean, frame) in [("1000 B", "1.514 kB"), ("9000 B", "9.014 kB")] {
-        let link = support::link("100 Mbit/s", "1000 packets", mean);
-        let config = support::config("fq_pie", Some("auto"), &[], &link);
-        assert_eq!(config.get("quantum").as_deref(), Some(frame));
-    }
-}
-
 /// What does not grow with the queues: itself, a line of 24 bytes, and 8 bytes for each packet that
 /// may wait and for one that arrives.
 #[test]

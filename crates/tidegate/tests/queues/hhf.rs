@@ -197,16 +197,6 @@ fn the_table_is_bounded() {
     assert_eq!(queue.hitters(), 100);
 }
 
-/// A turn is the frame of the link's mean packet where that is longer than 1500 bytes.
-#[test]
-fn auto_knows_long_packets() {
-    for (mean, frame) in [("1000 B", "1.514 kB"), ("9000 B", "9.014 kB")] {
-        let link = support::link("100 Mbit/s", "1000 packets", mean);
-        let config = support::config("hhf", Some("auto"), &[], &link);
-        assert_eq!(config.get("quantum").as_deref(), Some(frame));
-    }
-}
-
 /// What does not grow with the heavy hitters: itself, its counters, two lines of 24 bytes that take
 /// turns, and 8 bytes for each packet that may wait and for one that arrives.
 #[test]
