@@ -177,7 +177,7 @@ validate: build ns2 ## The table of agreement with ns-2, whose missing runs are 
 	python3 validation/ns2/run.py >/dev/null
 	python3 validation/compare.py
 
-validate-gateway: build test-deps ## The gateway against the simulator, every queue, TCP and a flood; root, 40 minutes on an idle machine
+validate-gateway: build test-deps ## The gateway against the simulator, every queue, TCP and a flood; root, an hour on an idle machine
 	python3 validation/gateway.py --rounds 2
 
 validate-witness: build test-deps ## The kernel's reno, cubic and bbr beside the simulator's, alone and against a flood; root, forty minutes
@@ -204,7 +204,7 @@ validate-advise: build ## A capture behind drop-tail, the advice, then the advis
 validate-attacks: build ## The same attackers against every queue, in the simulator and on the gate's path; two minutes
 	python3 validation/attacks.py
 
-validate-suite: build ## Cells of the protection suite on real packets beside the simulator's figures; root, a quarter of an hour
+validate-suite: build ## Cells of the protection suite on real packets beside the simulator's figures; root, half an hour
 	python3 validation/protection.py
 
 unseen: build ## validation/unseen.md, every queue in settings that no preset was tuned on, and without an attack; half an hour
@@ -226,6 +226,7 @@ choosing: build ## docs/study/choosing.md and today.md, which queue for what and
 papers: build ## Every published experiment at its full length, and what came out as papers/results.csv, figures.csv and readings.csv; a quarter of an hour on two cores
 	$(TIDEGATE) paper run all --out out/papers
 	cp out/papers/results.csv out/papers/figures.csv out/papers/readings.csv out/papers/made.json papers/
+	python3 validation/changed.py
 
 pairs: build ## papers/pairs.md, pairs of readings for every row that differs; an hour and more on two cores
 	python3 validation/pairs.py

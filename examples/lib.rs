@@ -1,6 +1,7 @@
 //! What the examples share: the loop of the book's page "Test your own stack", with a rival. Each
 //! example puts a published transport into it, in fewer than eighty lines.
 use std::error::Error;
+use std::ops::RangeInclusive;
 
 use tidegate::{Bottleneck, Link, Packet, Span, Time};
 
@@ -9,6 +10,16 @@ const WATCHED: Span = Span::from_millis(10_000);
 
 /// 20 Mbit/s.
 const FLOOD: (Packet, Span) = (Packet::new(2, 1_000), Span::from_micros(400));
+
+/// The queues of the page's table, with what an upload is to get behind each, in Mbit/s: next to
+/// nothing, or about the half of the link that is fair.
+const TABLE: [(&str, RangeInclusive<f64>); 5] = [
+    ("drop_tail", 0.0..=0.5),
+    ("fq_codel", 4.0..=6.0),
+    ("drr", 4.0..=6.0),
+    ("sfb", 3.5..=6.0),
+    ("purge", 2.0..=6.0),
+];
 
 /// One end of a conversation.
 pub trait End {
@@ -51,4 +62,17 @@ pub fn beside_a_flood(name: &str, mut ends: [impl End; 2]) -> Result<f64, Box<dy
         }
     }
     Ok(got as f64 * 8.0 / WATCHED.as_secs() / 1e6)
+}
+
+/// Prints what `upload` gets behind each queue of the page's table, in Mbit/s.
+///
+/// # Panics
+/// A rate is out of its range.
+pub fn row(stack: &str, upload: impl Fn(&str) -> Result<f64, Box<dyn Error>>) {
+    let rates = TABLE.map(|(queue, range)| (queue, upload(queue).unwrap(), range));
+    let cells = rates.each_ref().map(|(queue, rate, _)| format!("{queue} {rate:.2}"));
+    println!("{stack}: {}", cells.join(", "));
+    for (queue, rate, range) in rates {
+        assert!(range.contains(&rate), "{rate:.2} Mbit/s behind {queue}");
+    }
 }

@@ -4,7 +4,7 @@ use quinn_proto::{DatagramEvent as Came, *};
 use std::time::{Duration, Instant};
 use std::{error::Error, iter::from_fn, mem::take, sync::Arc};
 use tidegate::{Ecn, Packet, Span, Time};
-use tidegate_examples::{End, beside_a_flood};
+use tidegate_examples::{End, beside_a_flood, row};
 
 const HEADERS: usize = 28; // IPv4 and UDP
 const PEER: ([u8; 4], u16) = ([10, 0, 0, 1], 443);
@@ -73,7 +73,6 @@ fn upload(queue: &str) -> Result<f64, Box<dyn Error>> {
 }
 
 #[test]
-fn a_flood_starves_an_upload_behind_drop_tail_but_not_behind_fq_codel() {
-    let [poor, good] = ["drop_tail", "fq_codel"].map(|queue| upload(queue).unwrap());
-    assert!(poor < 0.5 && good > 4.0, "{poor} Mbit/s behind drop_tail, {good} behind fq_codel");
+fn a_flood_starves_an_upload_behind_drop_tail_but_not_behind_others() {
+    row("QUIC", upload);
 }

@@ -23,4 +23,14 @@ install -D -m 644 -t "$root/usr/share/doc/tidegate" \
 install -m 644 "$here/gate.toml" "$here/tidegate.service" "$root/usr/share/doc/tidegate/"
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$folder" -c "$name" |
 	gzip -9n > "$root.tar.gz"
+# What a shell redirects is there even if it is empty, so lengths count.
+for file in \
+	man/man1/tidegate.1.gz man/man1/tidegate-gate.1.gz \
+	bash-completion/completions/tidegate zsh/vendor-completions/_tidegate fish/vendor_completions.d/tidegate.fish; do
+	if [ "$(tar -xzOf "$root.tar.gz" "$name/usr/share/$file" | wc -c)" -lt 100 ]; then
+		echo "The archive lacks usr/share/$file." >&2
+		rm "$root.tar.gz"
+		exit 1
+	fi
+done
 echo "$root.tar.gz"

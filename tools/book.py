@@ -106,10 +106,12 @@ def main():
         written.parent.mkdir(parents=True, exist_ok=True)
         if file.suffix == ".md":
             written.write_text(fitted(file, waiting))
+        elif file.suffix == ".html":
+            # A page of its own goes with all that lies beside it, and shows its link to the book.
+            written.write_text(file.read_text().replace("<span hidden>", "<span>"))
+            waiting += [beside for beside in file.parent.iterdir() if beside.is_file()]
         else:
             shutil.copyfile(file, written)
-            if file.suffix == ".html":  # A page of its own goes with all that lies beside it.
-                waiting += [beside for beside in file.parent.iterdir() if beside.is_file()]
     beside = sorted(page for page in done if page.suffix == ".md" and DOCS not in page.parents)
     manuals = [page for page in beside if page.parent == MANUALS]
     summary = summary.replace(QUEUES, QUEUES + listed(manuals, 1))

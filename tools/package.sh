@@ -37,7 +37,7 @@ for name in "${names[@]}"; do
 done >>"$user/Cargo.toml"
 cp crates/tidegate/tests/support/my_stack.rs "$user/tests/own_stack/"
 {
-  printf 'mod my_stack;\nuse my_stack::Stack;\n'
+  printf 'mod my_stack;\n'
   sed -n '/^```rust$/,/^```$/p' docs/embed/own-stack.md | grep -v '^```'
 } >"$user/tests/own_stack/main.rs"
 cargo test --quiet --offline --manifest-path "$user/Cargo.toml" --target-dir target/packed/user-target

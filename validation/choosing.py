@@ -123,7 +123,17 @@ def cheaper(queues):
     least = min(near, key=cost)
     if least is best:
         return []
-    return [f"{price(least)} passes {least['passed']} and costs least among those within {NEAR} of it."]
+    return [f"{price(least)} passes {least['passed']} and costs least among those within {NEAR} of that."]
+
+
+def in_short(queues):
+    """The queues that pass most cells."""
+    of = queues[0]
+    names = [price(queue) for queue in queues if queue["passed"] == of["passed"]]
+    verb = "pass" if names[1:] else "passes"
+    named = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    suite = "[protection suite](suites.md#what-scores-mean)"
+    return f"**In short.** {named} {verb} most cells of the {suite}: {of['passed']} of {of['of']}."
 
 
 def table(protection):
@@ -186,7 +196,7 @@ def many_of_ours():
         cell, cells = CELLS[name], []
         fair = cell.rate * cell.connections / (cell.connections + cell.floods)
         for queue in queues:
-            groups, worst = simulated(TIDEGATE, cell, queue)
+            groups, (worst, _) = simulated(TIDEGATE, cell, queue)
             cells.append(f"{100 * groups['tcp'][0] / fair:.0f} % / {100 * worst:.0f} %")
         lines.append(f"| {frame} | {' | '.join(cells)} |")
     return lines
@@ -211,7 +221,6 @@ def calm(rfc):
 
 
 def page(protection, rfc):
-    best = protection["queues"][0]
     cells = len({(cell["test"], cell["cell"]) for cell in protection["cells"]})
     one = {queue: f"{100 * worst:.0f} %" for queue, (_, worst, _) in fared(CELLS[ONE]).items()}
     forty = [fared(CELLS[name]) for name in FORTY.values()]
@@ -224,7 +233,7 @@ def page(protection, rfc):
         "This page says which queue protects the worst of its users from what, and what it costs. `make choosing` writes it from",
         "the two [suites](suites.md). Every queue has its preset `auto`, fitted to its line.",
         "",
-        f"**In short.** {price(best)} passes most cells of the [protection suite](suites.md#what-scores-mean): {best['passed']} of {best['of']}.",
+        in_short(protection["queues"]),
         *cheaper(protection["queues"]),
         "A cell is passed if the worst user is sure of half of a fair share, of nine tenths where nobody attacks.",
         f"Linux's own `cake` and `fq_codel` leave the worst of four users {one['cake']} and {one['fq_codel']} beside one flood.",
@@ -353,14 +362,14 @@ def today(protection, rfc):
         "- [Offenders by name](../operate/offenders.md), and a gate that fails open.",
         "- Every queue in a simulator, so that you can try before you deploy.",
         "",
-        "`tidegate show cake` prints the `tc` line that does the same, and what differs.",
+        "`tidegate show cake` prints the nearest `tc` line, and what differs.",
         "",
         "## In Linux itself",
         "",
         "Four users of CUBIC share 20 Mbit/s with a flood of three times the line, in a kernel of its own",
         "([set-up](../../validation/kernel-queues.md)). Shares are of what is fair. `pfifo` is drop-tail; `cake` has no tins",
-        "there, and only `cake-shaper` a shaper. [Ours beside them](../../validation/linux.md) agree within 10 %, except for rows that",
-        "[are explained](../../validation/kernel-queues.md).",
+        "there, and only `cake-shaper` a shaper. [Ours beside them](../../validation/linux.md) agree within 10 % in most rows.",
+        "[The others](../../validation/kernel-queues.md) are listed with what we know of the cause; of some that is nothing.",
         "",
         *linux(CELLS[ONE]),
         "",

@@ -162,7 +162,7 @@ def against_ns2(cell, job, pairs, goal=None):
 
 
 def sfb400(pairs, _):
-    against_ns2("sfb400", agreed(SFB400), pairs)
+    against_ns2("sfb400", agreed(SFB400), pairs, 8)
     against_ns2("sfb400 regular", agreed(SFB400, ("udpjit=", "overhead="), REGULAR), pairs)
 
 

@@ -2,11 +2,12 @@
 """The kernel's TCP as witness of the simulator's: reno, cubic and bbr, each alone and all three together.
 Each case runs through the gateway and simulated, without and with a flood of three times the line.
 
-usage: witness.py [--quick] [--rounds N] [--scale PART] [--measured FILE] [--mix MIX] [QUEUE …]
+usage: witness.py [--quick] [--rounds N] [--scale PART] [--measured FILE] [--add] [--mix MIX] [QUEUE …]
 
 The line has 100 Mbit/s. `make validate-witness` uses --scale .25, a quarter, which two processors can bear with all senders.
 Each round measures every case once, and the means are compared.
 Prints the table and keeps it in witness.md. The figures of every run go to witness.jsonl; --measured reads a file of them.
+With QUEUE or --mix nothing is kept, or with --add it is, beside earlier runs.
 Root, iperf3, and an idle machine. Status 1 if somewhere another group wins.
 """
 
@@ -43,6 +44,7 @@ SOURCES = {
     "cubic": ("cubic", {"loss_recovery": "rack", "delayed_ack": "40 ms"}),
     "bbr": ("bbr", {"loss_recovery": "rack", "delayed_ack": "40 ms", "margin": 0.01}),
 }
+TIE = 0.05  # who leads by less, on both sides, leads by chance
 MIXES = {**{name: [name] for name in SOURCES}, "together": list(SOURCES)}
 
 
@@ -148,6 +150,17 @@ def winner(rates):
     return max(rates, key=rates.get)
 
 
+def wins(simulated, measured):
+    """Who gets most, measured; in capitals where another does when simulated. Two who get the same within 5 % on both sides
+    tie."""
+    first, other = winner(measured), winner(simulated)
+    if first == other:
+        return first
+    least = lambda rates: rates[first] / rates[other]
+    close = all(abs(least(rates) - 1) < TIE for rates in (simulated, measured))
+    return f"a tie: {first}, {other}" if close else f"NO: {first} for {other}"
+
+
 def far(simulated, measured, scale):
     """The groups whose throughputs are not within 15 % of the simulator's; of one that starves on both sides a handful of
     packets are left, whose number says nothing."""
@@ -188,11 +201,6 @@ def row(simulated, measured):
         f"{name} {worst([one[name] for one in users])}" for name in simulated["users"]
     )
     apart = far(rates, seen, measured["scale"])
-    wins = (
-        f"{winner(seen)}"
-        if winner(seen) == winner(rates)
-        else f"NO: {winner(seen)} for {winner(rates)}"
-    )
     cells = [
         measured["queue"],
         mbit(FLOOD * measured["scale"]) if measured["flood"] else "–",
@@ -201,7 +209,7 @@ def row(simulated, measured):
         least([simulated["users"]]),
         least(measured["each_users"]),
         f"{delay(simulated)}, {delay(measured)}",
-        wins,
+        wins(rates, seen),
         f"no: {', '.join(apart)}" if apart else "yes",
     ]
     busy = (
@@ -243,9 +251,14 @@ def main():
     ask.add_argument(
         "queues", nargs="*", metavar="QUEUE", help=f"queues (default: {' '.join(QUEUES)})"
     )
+    ask.add_argument(
+        "--add", action="store_true", help="keep these runs beside those kept before, and show all"
+    )
     given = ask.parse_args()
     if not 0.05 <= given.scale <= 1:
         ask.error(f"--scale {given.scale}: must lie in 0.05 to 1")
+    if given.add and given.quick:
+        ask.error("--add: quick runs are kept nowhere")
     if not 1 <= given.rounds <= 100:
         ask.error(f"--rounds {given.rounds}: must lie in 1 to 100")
     queues, mixes = given.queues or QUEUES, given.mix or list(MIXES)
@@ -263,18 +276,20 @@ def main():
                 file=sys.stderr,
                 flush=True,
             )
-    whole = not given.quick and not given.queues and not given.mix
+    whole = given.add or not given.quick and not given.queues and not given.mix
+    if given.add:
+        measured = [*map(json.loads, KEPT.read_text().splitlines()), *measured]
+        mixes = MIXES
     if whole and not given.measured:
         KEPT.write_text("".join(json.dumps(r) + "\n" for r in measured))
     lines = [line for mix in mixes for line in table(mix, measured, given.scale, given.quick)]
     print("\n".join(lines))
     if whole:
-        keep(lines, given.scale, len(measured) // (len(queues) * len(mixes) * 2))
+        keep(lines, given.scale)
     sys.exit(any("NO" in line for line in lines))
 
 
-def keep(lines, scale, rounds):
-    runs = "one run" if rounds == 1 else f"the mean of {rounds} runs (and each)"
+def keep(lines, scale):
     head = [
         "# The kernel's TCP as witness",
         "",
@@ -283,7 +298,7 @@ def keep(lines, scale, rounds):
         "The kernel's reno is paired with `rack`. All three delay acknowledgements.",
         "Queues are in their preset `auto`.",
         "The worst connection's figure is what it got of a fair share; `starved` got less than a tenth.",
-        f"Measured: {runs} through `tidegate gate`. [sender.md](sender.md) says what was made the same.",
+        "Measured through `tidegate gate`: one run, or the mean of several and each of them. [sender.md](sender.md) says what was made the same.",
         "",
     ]
     (HERE / "witness.md").write_text("\n".join([*head, *lines]).rstrip() + "\n")

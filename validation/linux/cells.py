@@ -21,6 +21,7 @@ class Queue:
     classes: bool = False  # a class for each flow, by source port
     shapes: bool = False  # at the line's rate, so that nothing else does
     netlink: bool = False  # load.c asks for it, since tc does not know it
+    named: bool = False  # only in cells that name it
 
 
 QUEUES = {name: Queue(**of) for name, of in ALL["queue"].items()}
@@ -46,8 +47,10 @@ class Cell:
     duration: float = 25
     user_ecn: int = 0  # the code point of datagrams
     flood_ecn: int = 0
+    user_dscp: int = 0
     every_ms: int = 0  # how often connections say their state, for looking closer
-    queues: tuple = tuple(QUEUES)  # behind a gate in our words
+    # Behind a gate in our words.
+    queues: tuple = tuple(name for name, of in QUEUES.items() if not of.named)
     explained: dict = field(default_factory=dict)
 
 

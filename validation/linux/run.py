@@ -41,15 +41,16 @@ def senders(cell, run):
     """The words of every sender, and the source ports in use."""
     at = lambda seconds: BEGIN + round(seconds * 1e9)
     stretch = f"{at(cell.warmup)} {at(cell.duration)}"
-    udp = lambda port, begin, rate, frame, ecn: (
-        f"flood 10.0.3.2 {port} {at(begin)} {stretch} {rate} {frame} .5 {run * 1000 + port} {ecn}"
+    udp = lambda port, begin, rate, frame, tos: (
+        f"flood 10.0.3.2 {port} {at(begin)} {stretch} {rate} {frame} .5 {run * 1000 + port} {tos}"
     )
     begins = 0 if cell.loop == "open" else cell.flood_begins
     each = cell.rate * cell.times / cell.floods if cell.floods else 0
     floods = range(FLOOD_PORT, FLOOD_PORT + cell.floods)
     words = [udp(port, begins, each, cell.flood_frame, cell.flood_ecn) for port in floods]
     if cell.loop == "open":
-        words += [udp(USER_PORT + n, 0, cell.rate * USERS, FRAME, cell.user_ecn) for n in range(3)]
+        tos = cell.user_dscp << 2 | cell.user_ecn
+        words += [udp(USER_PORT + n, 0, cell.rate * USERS, FRAME, tos) for n in range(3)]
         return words, [*floods, *range(USER_PORT, USER_PORT + 3)]
     words.append(
         f"connect 10.0.3.2 {TCP_PORT} {cell.connections} {at(0)} {cell.spread_ms * 1_000_000} {at(cell.duration)} {cell.control} {run} {cell.every_ms * 1_000_000}"

@@ -32,7 +32,7 @@ typedef enum tidegate_status {
   TIDEGATE_STATUS_NOT_TEXT = 3,
   // No such queue, preset or parameter, or a value out of its bounds.
   TIDEGATE_STATUS_REFUSED = 4,
-  // A packet's length, or a time that runs back.
+  // A packet's length or code point, or a time that runs back.
   TIDEGATE_STATUS_OUT_OF_RANGE = 5,
   // A fault of Tidegate's own. What was called refuses all calls from then on; free it.
   TIDEGATE_STATUS_BUG = 6,
@@ -115,9 +115,17 @@ typedef struct tidegate_packet {
   uint32_t slot;
   // The class of service; most queues ignore it.
   uint16_t service_class;
+  // The host that sends, by a number or a keyed hash of its address, for a queue that goes by
+  // hosts. If both hosts are 0, the flow has two of its own. What comes back has 0.
+  uint16_t source;
+  // The host that receives, likewise.
+  uint16_t destination;
   // The ECN codepoint: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE. Higher bits are ignored, so that a
   // TOS byte will do. A queue that marks sets 3.
   uint8_t ecn;
+  // The DiffServ code point, 0 to 63: the TOS byte without its two lowest bits. For a queue that
+  // goes by code points, as cake does.
+  uint8_t dscp;
 } tidegate_packet;
 
 // What became of a packet.

@@ -19,7 +19,7 @@ pub enum Status {
     NotText = 3,
     /// No such queue, preset or parameter, or a value out of its bounds.
     Refused = 4,
-    /// A packet's length, or a time that runs back.
+    /// A packet's length or code point, or a time that runs back.
     OutOfRange = 5,
     /// A fault of Tidegate's own. What was called refuses all calls from then on; free it.
     Bug = 6,

@@ -1,7 +1,7 @@
 //! Packets and what becomes of them, as C sees them.
 use std::ffi::{c_char, c_int};
 
-use tidegate::{DropReason, Ecn, MarkReason, Time};
+use tidegate::{DropReason, Ecn, Hosts, MarkReason, Time};
 
 use crate::failure::{Failure, Status};
 
@@ -10,6 +10,9 @@ pub const NEVER: u64 = u64::MAX;
 
 /// The shortest and the longest packet, in bytes: an IP header, and what it can say.
 const LENGTHS: std::ops::RangeInclusive<u32> = 20..=65_535;
+
+/// The highest DiffServ code point: six bits.
+const MOST_DSCP: u8 = 63;
 
 /// What a queue knows of a packet. Set all fields; those that you do not use are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +29,17 @@ pub struct Packet {
     pub slot: u32,
     /// The class of service; most queues ignore it.
     pub service_class: u16,
+    /// The host that sends, by a number or a keyed hash of its address, for a queue that goes by
+    /// hosts. If both hosts are 0, the flow has two of its own. What comes back has 0.
+    pub source: u16,
+    /// The host that receives, likewise.
+    pub destination: u16,
     /// The ECN codepoint: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE. Higher bits are ignored, so that a
     /// TOS byte will do. A queue that marks sets 3.
     pub ecn: u8,
+    /// The DiffServ code point, 0 to 63: the TOS byte without its two lowest bits. For a queue that
+    /// goes by code points, as cake does.
+    pub dscp: u8,
 }
 
 /// What happened to a packet.
@@ -92,19 +103,25 @@ impl Packet {
         let Some(packet) = (unsafe { packet.as_ref() }) else {
             return Err(Failure::null("packet").keep());
         };
-        if !LENGTHS.contains(&packet.len) {
-            return Err(packet.wrong_length());
+        if !LENGTHS.contains(&packet.len) || packet.dscp > MOST_DSCP {
+            return Err(packet.out_of_range());
         }
         Ok(tidegate::Packet::new(packet.flow, packet.len)
             .with_slot(packet.slot)
             .with_class(packet.service_class)
-            .with_ecn(Ecn::from_bits(packet.ecn)))
+            .with_hosts(Hosts::new(packet.source, packet.destination))
+            .with_ecn(Ecn::from_bits(packet.ecn))
+            .with_dscp(packet.dscp))
     }
 
     #[cold]
-    fn wrong_length(&self) -> Status {
+    fn out_of_range(&self) -> Status {
         let (len, least, most) = (self.len, LENGTHS.start(), LENGTHS.end());
-        let why = format!("len = {len}: must lie in {least} to {most} bytes");
+        let why = if LENGTHS.contains(&len) {
+            format!("dscp = {}: must lie in 0 to {MOST_DSCP}", self.dscp)
+        } else {
+            format!("len = {len}: must lie in {least} to {most} bytes")
+        };
         Failure::new(Status::OutOfRange, why).keep()
     }
 }
@@ -118,7 +135,11 @@ impl From<tidegate::Packet> for Packet {
             len: packet.len,
             slot: packet.slot,
             service_class: packet.class,
+            // Where they were is the queue's own by now.
+            source: 0,
+            destination: 0,
             ecn: packet.ecn as u8,
+            dscp: packet.dscp,
         }
     }
 }

@@ -48,7 +48,7 @@ static void a_queue(void) {
   tidegate_link good = link_of("10 Mbit/s", "2 packets");
   tidegate_queue *queue;
   MUST(tidegate_queue_new("drop_tail", &good, 1, &queue) == TIDEGATE_STATUS_OK);
-  tidegate_packet packet = {.flow = 7, .len = 1000, .slot = 5, .service_class = 3, .ecn = 0xfe}, out;
+  tidegate_packet packet = {.flow = 7, .len = 1000, .slot = 5, .service_class = 3, .ecn = 0xfe, .dscp = 46}, out;
   for (int i = 0; i < 3; i++, packet.slot++)
     MUST(tidegate_queue_enqueue(queue, 10, &packet) == TIDEGATE_STATUS_OK);
   size_t count;
@@ -65,18 +65,52 @@ static void a_queue(void) {
   REFUSED(tidegate_queue_enqueue(queue, 10, &packet), OUT_OF_RANGE, "len = 19: must lie in 20 to 65535 bytes");
   packet.len = 65536;
   REFUSED(tidegate_queue_enqueue(queue, 10, &packet), OUT_OF_RANGE, "len = 65536");
+  packet.len = 1000;
+  packet.dscp = 184;
+  REFUSED(tidegate_queue_enqueue(queue, 10, &packet), OUT_OF_RANGE, "dscp = 184: must lie in 0 to 63");
   REFUSED(tidegate_queue_enqueue(queue, 10, NULL), NULL_POINTER, "packet is a null pointer");
   REFUSED(tidegate_queue_dequeue(queue, 10, NULL), NULL_POINTER, "packet is a null pointer");
   MUST(tidegate_queue_backlog(queue).packets == 2);
 
   MUST(tidegate_queue_dequeue(queue, 11, &out) == TIDEGATE_STATUS_OK);
   MUST(out.flow == 7 && out.slot == 5 && out.service_class == 3 && out.ecn == 2 && out.arrived == 10);
+  MUST(out.dscp == 46 && out.source == 0 && out.destination == 0);
   MUST(tidegate_queue_events(queue, &count) == NULL && count == 0);
   MUST(tidegate_queue_advance(queue, 12) == TIDEGATE_STATUS_OK);
   MUST(tidegate_queue_wake_at(queue) == TIDEGATE_NEVER);
   MUST(tidegate_queue_dequeue(queue, 12, &out) == TIDEGATE_STATUS_OK);
   MUST(tidegate_queue_dequeue(queue, 12, &out) == TIDEGATE_STATUS_NOTHING);
   tidegate_queue_free(queue);
+}
+
+// The slots of `packets`, which `queue` is offered at one time, in the order in which it sends them.
+static unsigned sent(const char *queue, const tidegate_packet packets[3]) {
+  tidegate_link link = link_of("8 Mbit/s", "100 packets");
+  tidegate_queue *there;
+  MUST(tidegate_queue_new(queue, &link, 1, &there) == TIDEGATE_STATUS_OK);
+  for (int i = 0; i < 3; i++) MUST(tidegate_queue_enqueue(there, 0, &packets[i]) == TIDEGATE_STATUS_OK);
+  tidegate_packet out;
+  unsigned slots = 0;
+  while (tidegate_queue_dequeue(there, 0, &out) == TIDEGATE_STATUS_OK) slots = slots * 10 + out.slot;
+  tidegate_queue_free(there);
+  return slots;
+}
+
+static void code_points_and_hosts(void) {
+  // Of one flow, so that only a tin of its own lets the third packet, EF, go before the others.
+  const tidegate_packet voice[3] = {{.flow = 7, .len = 1000, .slot = 1},
+                                    {.flow = 7, .len = 1000, .slot = 2},
+                                    {.flow = 7, .len = 1000, .slot = 3, .dscp = 46}};
+  MUST(sent("cake/paper", voice) == 312);
+  MUST(sent("cake/paper,diffserv=besteffort", voice) == 123);
+  // Packets longer than a turn. The first two flows are of one host, so the third has the next turn.
+  tidegate_packet hosts[3] = {{.flow = 7, .len = 2000, .slot = 1, .source = 1, .destination = 9},
+                              {.flow = 8, .len = 2000, .slot = 2, .source = 1, .destination = 9},
+                              {.flow = 9, .len = 2000, .slot = 3, .source = 2, .destination = 9}};
+  MUST(sent("fq_codel/paper,isolation=srchost", hosts) == 132);
+  // Without hosts each flow has its own.
+  for (int i = 0; i < 3; i++) hosts[i].source = hosts[i].destination = 0;
+  MUST(sent("fq_codel/paper,isolation=srchost", hosts) == 123);
 }
 
 static void nobody(void) {
@@ -152,6 +186,7 @@ int main(void) {
   MUST(*tidegate_last_error() == 0 && *tidegate_version() != 0);
   bad_queues();
   a_queue();
+  code_points_and_hosts();
   nobody();
   a_bottleneck();
 }

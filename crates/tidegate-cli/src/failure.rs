@@ -10,7 +10,7 @@ use crate::note::note;
 
 /// Exit code: the input was right, and the work failed.
 pub const RUNTIME: u8 = 1;
-/// Exit code: the arguments or a file are wrong.
+/// Exit code: the arguments or a file are wrong, or a permission is missing.
 const INPUT: u8 = 2;
 /// Exit code: stopped by Ctrl-C or a termination signal (128 + SIGINT).
 pub const INTERRUPTED: u8 = 130;
@@ -18,7 +18,8 @@ pub const INTERRUPTED: u8 = 130;
 /// Why there is no result, or not all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The arguments or a file are wrong: what, where, and what was meant.
+    /// The arguments or a file are wrong, or a permission is missing: what, where, and what was
+    /// meant.
     Input(String),
     /// The input was right, and the work failed.
     Runtime(String),

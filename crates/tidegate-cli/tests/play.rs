@@ -146,6 +146,39 @@ fn a_flood_that_is_dragged_up_starves_users_until_sfb_is_chosen() {
     page.is_well();
 }
 
+/// When the page shows its first result, in ms from the start of navigation. It is not earlier than
+/// that, and may be later by the time between two looks.
+const FIRST: &str = "new Promise((done) => { const look = () => \
+    document.documentElement.dataset.shown || performance.now() > 30000 \
+    ? done(performance.now()) : setTimeout(look, 1); look(); })";
+
+/// Twenty users and twenty seconds are what the page begins with.
+#[test]
+#[ignore = "a machine with nothing else to do"]
+#[allow(clippy::disallowed_macros, reason = "it prints what it measures")]
+fn it_begins_within_a_second_and_a_slider_answers_within_a_fifth() {
+    let Some(mut page) = Page::open() else { return };
+    page.load(&url(""));
+    let first = page.eval(FIRST).as_f64().unwrap();
+    settle(&mut page);
+    assert_eq!(page.text("#command"), "tidegate run play --queue drop_tail");
+    let before = page.eval("tidegate.times.length").as_u64().unwrap();
+    for (from, to) in [(0.4, 0.8), (0.8, 0.2), (0.2, 0.6), (0.6, 0.1), (0.1, 0.9), (0.9, 0.4)] {
+        page.drag("#flood", from, to);
+        settle(&mut page);
+    }
+    let times = page.eval(&format!("tidegate.times.slice({before})"));
+    let mut times: Vec<f64> =
+        times.as_array().unwrap().iter().map(|time| time.as_f64().unwrap()).collect();
+    times.sort_by(f64::total_cmp);
+    assert!(times.len() >= 12, "each drag has an answer at its start and at its end: {times:?}");
+    let median = times[times.len() / 2];
+    println!("first result after {first:.0} ms; {} answers, median {median:.0} ms", times.len());
+    assert!(first <= 1000.0, "the first result after {first:.0} ms");
+    assert!(median < 200.0, "{times:.0?}");
+    page.is_well();
+}
+
 #[test]
 fn it_can_be_used_without_a_mouse() {
     let Some(mut page) = open("") else { return };

@@ -8,7 +8,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use net::{Net, Running};
@@ -205,6 +205,15 @@ fn doctor(net: &Net, capabilities: &[String]) -> (String, bool) {
     (String::from_utf8(ran.stdout).unwrap(), ran.status.success())
 }
 
+/// Asserts that a gate without this capability has said what it needs, as of an argument that is
+/// wrong.
+fn refuses(ran: Output, lacking: &str) {
+    let err = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(2), "without {lacking}: {err}");
+    let said = err.contains("this is for root") && err.contains("setcap");
+    assert!(said && ran.stdout.is_empty(), "without {lacking}: {err}");
+}
+
 #[test]
 fn it_works_with_the_capabilities_of_the_unit_and_with_none_fewer() {
     let Some(net) = Net::new() else { return };
@@ -241,12 +250,12 @@ fn it_works_with_the_capabilities_of_the_unit_and_with_none_fewer() {
         );
         assert!(!told.contains("modprobe"), "a missing right is no missing module: {told}");
         let ran = start(&fewer).args(["--duration", "1s"]).output().unwrap();
-        assert!(
-            !ran.status.success(),
-            "without {lacking} it starts: {}",
-            String::from_utf8_lossy(&ran.stderr)
-        );
+        refuses(ran, lacking);
     }
+    let ran = start(&[]).args(["--duration", "1s"]).output().unwrap();
+    refuses(ran, "any");
+    let remove = ["gate", "--in", "west", "--out", "east", "--remove"];
+    refuses(with(&net, &[], &remove).output().unwrap(), "any, to remove");
     let (code, _, err) = net.run(&["--remove"]);
     assert_eq!((code, err.as_str()), (0, ""));
 }

@@ -66,15 +66,16 @@ These users are simpler than the simulator's CUBIC: compare cells of a row, and 
 [attacks.md](attacks.md).
 
 - *Watched*: in the five seconds before, the adversary sends a packet of each of 1250 flows. He
-  floods with those that were lost or waited longest.
+  floods with those that were lost or waited longest. The worst user's figure is per cent of a
+  fair share, over all twenty seconds.
 - *Secret*: two flows against each user, chosen under the secret that holds when the gate starts.
 - *By the gate*: it gives flows new keys before the queue, its default. The next row is the same
   queue with `rehash` off.
 - *`ways=1`*: each flow has one place, where `auto` has sets of eight.
 - A dash: the bench cannot tell which flows share a place.
 
-| queue | places change | no flood | random: first second | all | guessed | watched: first second | all | last 5 s | secret: all | last 5 s |
-|---|---|---|---|---|---|---|---|---|---|---|";
+| queue | places change | no flood | random: first second | all | guessed | watched: first second | all | last 5 s | the worst user | secret: all | last 5 s |
+|---|---|---|---|---|---|---|---|---|---|---|---|";
 
 fn main() {
     println!("{PAGE}{AIMS}");
@@ -111,8 +112,8 @@ fn floods(name: &str, target: &Target, changes: &str) {
         [Attack::None, Attack::Chosen(Aim::Random), Attack::Watched].map(under);
     let [guessed, secret] = [Aim::Guess, Aim::Secret]
         .map(|aim| tells_places(name).then(|| under(Attack::Chosen(aim))).flatten());
-    let [first, all, last]: [fn(&Kept) -> f64; 3] =
-        [|kept| kept.first, |kept| kept.whole, |kept| kept.last];
+    let [first, all, last, worst]: [fn(&Kept) -> f64; 4] =
+        [|kept| kept.first, |kept| kept.whole, |kept| kept.last, |kept| kept.worst];
     let cells = [
         (&none, all),
         (&random, first),
@@ -121,6 +122,7 @@ fn floods(name: &str, target: &Target, changes: &str) {
         (&watched, first),
         (&watched, all),
         (&watched, last),
+        (&watched, worst),
         (&secret, all),
         (&secret, last),
     ];

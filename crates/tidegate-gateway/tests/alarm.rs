@@ -322,13 +322,15 @@ fn floods_from_a_quarter_above_the_link_on_are_named_and_users_near_and_far_are_
             assert!(wrong.is_empty(), "{mbit} Mbit/s: {wrong:#?}");
         }
     }
-    for (user, mbit) in [(linux(), 30.0), (tcp(Tcp::new_reno()), 60.0)] {
-        let mut wrong = everywhere(&[user, flood(mbit, FLOODS)], 2..=2, 1, 30.0);
-        // A fault that is known and told (LIMITATIONS.md): here NewReno is named once, nine seconds
-        // after it began.
-        wrong.retain(|why| !why.starts_with("ewfq/auto, 1 ms: the user 1 "));
-        assert!(wrong.is_empty(), "{wrong:#?}");
-    }
+    let wrong = everywhere(&[linux(), flood(30.0, FLOODS)], 2..=2, 1, 30.0);
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let mut wrong = everywhere(&[tcp(Tcp::new_reno()), flood(60.0, FLOODS)], 2..=2, 1, 30.0);
+    // A fault that is known and told (LIMITATIONS.md): here NewReno is named once, nine seconds
+    // after it began, when it is alone.
+    let known = |why: &String| why.starts_with("ewfq/auto, 1 ms: the user 1 was named after 9");
+    assert_eq!(wrong.iter().filter(|why| known(why)).count(), 1, "{wrong:#?}");
+    wrong.retain(|why| !known(why));
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
@@ -363,7 +365,7 @@ fn users_among_themselves_are_never_named() {
 fn who_keeps_to_the_weight_of_his_class_is_not_named() {
     let weights = vec![4.0, 1.0];
     let (link, delay) = (link(20), Span::from_millis(20));
-    for name in ["wfq", "drr", "ewfq", "csfq"] {
+    for name in ["wfq", "drr", "ewfq", "csfq", "hcsfq", "tide", "bc_pqp"] {
         let mut queue = queue(name, "auto", &link);
         queue.set("weights", "4:1").unwrap();
         let sharing = match queue.set("map", "class") {

@@ -6,6 +6,9 @@ use crate::spec::QueueSpec;
 
 /// Packets that Linux's sfq lets one flow have at most.
 const SFQ_DEPTH: u64 = 127;
+/// What a full packet takes of the kernel's memory (its `truesize`), in bytes: a buffer of 2 KiB
+/// and what describes it. Cake's `memlimit` counts that, not lengths.
+const MEMORY: u64 = 2304;
 /// PIE's α and β are told to tc in sixteenths.
 const SIXTEENTHS: f64 = 16.0;
 
@@ -37,12 +40,12 @@ pub fn commands(
 }
 
 /// The line for Linux's queue of the kind of `row` on `link`, and what it says of itself; none if
-/// there is none.
+/// there is none, or only inside another.
 ///
 /// # Errors
 /// The queue cannot be on that link.
 pub fn line(row: &Row, link: &Link) -> Result<Option<(String, Linux)>, ConfigError> {
-    let Some(linux) = row.linux else { return Ok(None) };
+    let Some(linux) = row.linux.filter(|linux| !linux.tc.is_empty()) else { return Ok(None) };
     let config = catalog::config(row.name, Some(linux.preset), link)?;
     let text = filled(&linux, &config, link);
     Ok(text.map(|text| (format!("tc qdisc replace dev DEV root {text}"), linux)))
@@ -79,6 +82,7 @@ impl Words<'_> {
             }
             ("limit", "bytes") => self.bytes(self.link.limit).to_string(),
             ("limit", "packets") => self.packets().to_string(),
+            ("limit", "memory") => (self.packets() * MEMORY).to_string(),
             ("limit", _) => match self.link.limit {
                 Size::Packets(packets) => packets.to_string(),
                 size => self.bytes(size).to_string(),
@@ -218,7 +222,7 @@ mod tests {
         (
             "cake/linux",
             "cake bandwidth 100000000bit diffserv3 triple-isolate rtt 100000us memlimit \
-             1250000",
+             2880000",
         ),
         (
             "red/paper,min=100 kB,max=300 kB",
@@ -260,7 +264,7 @@ mod tests {
         let mut found = Vec::new();
         for row in QUEUES {
             let Some((text, linux)) = line(row, &link()).unwrap() else {
-                assert!(row.linux.is_none(), "{}: {}", row.name, row.linux.unwrap().tc);
+                assert_eq!(row.linux.map_or("", |linux| linux.tc), "", "{}", row.name);
                 continue;
             };
             assert!(text.starts_with("tc qdisc replace dev DEV root "), "{text}");

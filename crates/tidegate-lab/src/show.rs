@@ -129,7 +129,10 @@ fn queue(row: &Row, link: &Link) -> Result<Page, ShowError> {
 fn on_linux(row: &Row, link: &Link) -> Result<Vec<Block>, ShowError> {
     let mut blocks = vec![Block::Heading("On Linux".into())];
     match linux::line(row, link).map_err(ShowError::Queue)? {
-        None => blocks.push(Block::Text("Linux has no such queue.".into())),
+        None => {
+            let alone = row.linux.map_or("Linux has no such queue.", |linux| linux.differs);
+            blocks.push(Block::Text(alone.into()));
+        }
         Some((text, linux)) => {
             blocks.push(Block::Text(format!("As `{}/{}` on this link:", row.name, linux.preset)));
             blocks.push(Block::Code(text));
@@ -274,6 +277,16 @@ mod tests {
     use tidegate_report::table::Look;
 
     use super::*;
+
+    #[test]
+    fn what_linux_has_only_inside_another_queue_has_no_line() {
+        let size = "1 MB".parse().unwrap();
+        let link = Link::new("10 Mbit/s".parse().unwrap(), size, Bytes::new(1000)).unwrap();
+        let shown = |name: &str| page(name, &link).unwrap().render(&Look::plain());
+        assert!(shown("cobalt").contains("only inside") && !shown("cobalt").contains("tc qdisc"));
+        assert!(shown("sred").contains("Linux has no such queue."));
+        assert!(shown("cake").contains("memlimit 2304000"));
+    }
 
     #[test]
     fn every_manual_page_is_laid_out_whole() {

@@ -70,12 +70,12 @@ pub struct Info {
 pub struct Linux {
     /// What follows `tc qdisc replace dev DEV root`. A parameter stands in braces, behind a colon the
     /// unit that `tc` counts it in: `{target:us}`. `{limit:…}`, `{rate}` and `{packet}` are the
-    /// link's.
+    /// link's. Empty where Linux has the queue only inside another.
     pub tc: &'static str,
     /// The preset whose values these are: that of the queue's name alone, unless Linux's queue is
     /// another preset of ours.
     pub preset: &'static str,
-    /// What differs, in one line.
+    /// What differs, or inside which other queue it is, in one line.
     pub differs: &'static str,
     /// Whether that line does it, or classes and filters must follow.
     pub whole: bool,

@@ -56,6 +56,7 @@ impl Hosts {
 
 /// What a queue asks a driver to fill in besides the flow; what it does not ask for costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Asks {
     /// [`Packet::with_hosts`].
     pub hosts: bool,
@@ -64,6 +65,26 @@ pub struct Asks {
     /// An [`Ack`](crate::Ack) beside each packet that is one
     /// ([`Qdisc::enqueue_ack`](crate::Qdisc::enqueue_ack)).
     pub acks: bool,
+}
+
+impl Asks {
+    /// Nothing besides the flow.
+    pub const NOTHING: Asks = Asks { hosts: false, dscp: false, acks: false };
+
+    /// The same, and `hosts` or not.
+    pub const fn with_hosts(self, hosts: bool) -> Asks {
+        Asks { hosts, ..self }
+    }
+
+    /// The same, and `dscp` or not.
+    pub const fn with_dscp(self, dscp: bool) -> Asks {
+        Asks { dscp, ..self }
+    }
+
+    /// The same, and `acks` or not.
+    pub const fn with_acks(self, acks: bool) -> Asks {
+        Asks { acks, ..self }
+    }
 }
 
 /// A packet as a queue sees it.

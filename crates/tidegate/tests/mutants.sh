@@ -12,18 +12,23 @@ tests_of() {
     case $1 in
         queues/bare) echo bare bare_claims ;;
         queues/black | queues/purge) echo purge ;;
+        queues/cake | queues/cake/*) echo cake cake_acks ;;
+        queues/cebinae/*) echo cebinae ;;
         queues/dualpi2/*) echo dualpi2 ;;
         queues/purge/*) echo purge ;;
         queues/tide/*) echo tide ;;
         queues/*) echo "${1#queues/}" ;;
+        parts/ack_filter) echo cake cake_acks ;;
         parts/band) echo feng_red sfred ;;
         parts/bins) echo sfb ;;
         parts/capture_list | parts/jackknife) echo care ;;
         parts/class_lines | parts/fair_clock | parts/spread) echo wfq ewfq ;;
         parts/cobalt_law) echo cobalt ;;
         parts/codel_law) echo codel fq_codel ;;
-        parts/diffserv | parts/host_load | parts/sparse_first) echo cake ;;
-        parts/new_and_old) echo fq_codel fq_pie ;;
+        parts/diffserv | parts/sparse_first) echo cake ;;
+        parts/host_load | parts/host_shares | parts/isolation) echo cake hosts tide ;;
+        parts/new_and_old) echo fq_codel fq_pie hhf ;;
+        parts/phantoms) echo bc_pqp ;;
         parts/pie_law) echo pie fq_pie ;;
         parts/drop_history | parts/pre_filter) echo red_pd ;;
         parts/ewma) echo red fred bare ;;
@@ -40,16 +45,17 @@ tests_of() {
         parts/sample_hold) echo ewfq ;;
         parts/sketch) echo hhf afq ;;
         parts/shadow) echo afd ;;
+        parts/token_bucket) echo sfb sfred ;;
         parts/zombies) echo sred ;;
     esac
 }
 
 files=("$@")
 if [ ${#files[@]} = 0 ]; then
-    files=(queues/{purge,purge/{offenders,suspects},black,rem,care,cake,bare,fred,sred,red_pd,csfq,hcsfq,ewfq,wfq,afd,choke,cobalt,codel,drr,sfq,sfq_red,sfred,fq_codel,fq_pie,hhf,afq,pie,dualpi2,dualpi2/{control,judge,protection,turn},tide,tide/{factors,lines,presets}}
-        parts/{band,bins,capture_list,class_lines,cobalt_law,codel_law,diffserv,drop_history,ewma,fair_clock,fair_control,fair_share,flow_table,heaviest,host_load,sparse_first}
-        parts/{hit_cache,jackknife,lines,longest,matches,mincount,new_and_old,pie_law,pre_filter,price,rate,round_robin,sample_hold,shadow}
-        parts/{sketch,spread,turns,zombies})
+    files=(queues/{purge,purge/{offenders,suspects},black,rem,care,cake,cake/presets,bare,fred,sred,red_pd,csfq,hcsfq,ewfq,wfq,afd,choke,cobalt,codel,drr,sfq,sfq_red,sfred,fq_codel,fq_pie,hhf,afq,pie,bc_pqp,cebinae,cebinae/cache,dualpi2,dualpi2/{control,judge,protection,turn},tide,tide/{factors,lines,presets}}
+        parts/{ack_filter,band,bins,capture_list,class_lines,cobalt_law,codel_law,diffserv,drop_history,ewma,fair_clock,fair_control,fair_share,flow_table,heaviest}
+        parts/{hit_cache,host_load,host_shares,isolation,jackknife,lines,longest,matches,mincount,new_and_old,phantoms,pie_law,pre_filter,price,rate,round_robin,sample_hold,shadow}
+        parts/{sketch,sparse_first,spread,token_bucket,turns,zombies})
 fi
 mkdir -p target/mutants
 for file in "${files[@]}"; do

@@ -54,7 +54,7 @@ pub struct Args {
     )]
     mean_packet: Bytes,
     /// A queue to try, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named;
-    /// give it several times [default: drop_tail and nine others]
+    /// give it several times [default: drop_tail and the usual others]
     #[arg(long = "queue", value_name = "Q")]
     queues: Vec<QueueSpec>,
     /// Number of replications, 2 to 100

@@ -55,7 +55,7 @@ Examples:
   tidegate paper list                  published experiments, and what we say of them
 
 Results go to standard output, everything else to standard error.
-Exit codes: 0 all is well; 1 a run or a write failed; 2 the arguments or a file are wrong; 130 stopped by Ctrl-C.",
+Exit codes: 0 all is well; 1 a run or a write failed; 2 the arguments or a file are wrong, or a permission is missing; 130 stopped by Ctrl-C.",
     max_term_width = 120,
     subcommand_required = true,
     arg_required_else_help = true

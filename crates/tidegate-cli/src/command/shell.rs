@@ -53,7 +53,7 @@ const BY_SIGNAL: i32 = 128;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tidegate shell --rate 20mbit --delay 20ms --queue sfb -- iperf3 -c $TIDEGATE_BASE
+  tidegate shell --rate 20mbit --delay 20ms --queue sfb -- sh -c 'iperf3 -c $TIDEGATE_BASE'
   tidegate shell --up-rate 5mbit --down-rate 50mbit --delay 10ms --loss 1% --meter
   tidegate shell --delay 20ms -- tidegate shell --rate 20mbit --queue fq_codel -- ./test.sh")]
 pub struct Args {

@@ -12,6 +12,7 @@ mod standing;
 mod dashboard;
 mod gate;
 mod heavy;
+mod hosts;
 mod metrics;
 mod offenders;
 mod paced;

@@ -148,6 +148,7 @@ fn watched(page: &str) -> Vec<(String, bool, i64, i64)> {
         "watched: first second",
         "all",
         "last 5 s",
+        "the worst user",
         "secret: all",
         "last 5 s",
     ];

@@ -192,7 +192,7 @@ fn jain(values: &[f64]) -> Option<Figure> {
 }
 
 /// The figures, and how they are made.
-const FIGURES: [(&str, Make, Pick); 14] = [
+const FIGURES: [(&str, Make, Pick); 16] = [
     ("throughput", plain, |d| d.groups[0].throughput_bps),
     ("goodput", plain, |d| d.groups[0].goodput_bps),
     ("flood's throughput", plain, |d| d.groups[1].throughput_bps),
@@ -207,6 +207,8 @@ const FIGURES: [(&str, Make, Pick); 14] = [
     ("utilization", part, |d| d.aggregate.utilization),
     ("delay p50", skewed, |d| d.aggregate.queue_delay_ms.p50),
     ("RTT p50", skewed, |d| d.groups[0].rtt_ms.p50),
+    ("one way p50", skewed, |d| d.groups[0].one_way_ms.p50),
+    ("one way p95", skewed, |d| d.groups[0].one_way_ms.p95),
 ];
 
 /// How many intervals were printed, and how many of them held the truth.
@@ -287,6 +289,31 @@ fn figures_of_a_real_scenario() {
             "{what}: {:.2} % hold",
             share * 100.0
         );
+    }
+}
+
+/// What `diff` says of two queues on the same seeds: their difference, paired where that helps.
+#[test]
+fn differences_of_a_real_scenario() {
+    let mut dice = Rng::from_seed(5);
+    let [one, other] = ["red/auto", "fq_codel"].map(|queue| {
+        let all = replications(queue);
+        values(&all, |d| d.groups[0].throughput_bps)
+    });
+    let truth = stats::mean(&one).unwrap() - stats::mean(&other).unwrap();
+    for paired in [true, false] {
+        let trial = || {
+            let seeds = [(); SEEDS].map(|()| (dice.uniform() * one.len() as f64) as usize);
+            let others = seeds.map(|seed| {
+                let own = (dice.uniform() * other.len() as f64) as usize;
+                other[if paired { seed } else { own }]
+            });
+            holds(
+                interval::difference(&seeds.map(|seed| one[seed]), &others, paired).unwrap(),
+                truth,
+            )
+        };
+        assert_covers(&format!("difference of queues, paired: {paired}"), share(trial));
     }
 }
 

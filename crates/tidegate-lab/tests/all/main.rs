@@ -8,6 +8,7 @@ pub(crate) mod wire;
 
 mod advise;
 mod attacks_page;
+mod choosing_page;
 mod coverage;
 mod derived;
 mod docs;

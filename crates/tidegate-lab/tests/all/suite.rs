@@ -156,6 +156,70 @@ fn a_frozen_cell_has_all_that_a_simulator_needs() {
     assert_eq!(scenario["group"][0]["source"], "cubic");
     assert_eq!(scenario["group"][0]["initial_window"], "10 packets");
     assert!(scenario.get("queue").is_none(), "every queue meets it");
+    assert_eq!((&lines[2]["count_as"], first.get("count_as")), (&1.into(), None));
+}
+
+/// What `kept` says of the small suite with `to` in place of `from`.
+fn unchanged(from: &str, to: &str, kept: &str) -> Result<(), String> {
+    assert!(SUITE.contains(from), "{from}");
+    let text = SUITE.replacen(from, to, 1);
+    let changed = Suite::read(&folder(&text)).unwrap_or_else(|error| panic!("{to}: {error}"));
+    suite::unchanged(&changed, Some(kept))
+}
+
+/// Some keys are not written where they have their defaults, and who counts as whom is not part of
+/// a scenario.
+#[test]
+fn what_is_added_to_a_frozen_cell_is_refused() {
+    let kept = suite::frozen(&small());
+    let set = "set = [\"group.flood.count={n}\"";
+    let with = |more: &str| unchanged(set, &format!("{set}, '{more}'"), &kept);
+    for more in [
+        "network.loss=1 %",
+        "network.capacity=2 Mbit/s from 4 s",
+        "network.jitter=5 ms",
+        "network.bleach=before",
+        "network.back.rate=1 Mbit/s",
+        "group.flood.active=[\"3 s..6 s\"]",
+        "group.flood.stop=5 s",
+        "group.flood.dscp=8",
+    ] {
+        let why = with(more).expect_err(more);
+        assert!(why.contains("cell `1` of A is not that of cells.jsonl"), "{more}: {why}");
+    }
+    for fine in ["network.loss=0", "network.bleach=off", "group.flood.dscp=0"] {
+        assert_eq!(with(fine), Ok(()), "{fine}");
+    }
+    for (from, to) in
+        [("count_as = 1", ""), ("count_as = 1", "count_as = 2"), ("quick = [2]", "count_as = 1")]
+    {
+        assert!(unchanged(from, to, &kept).is_err(), "{from}: {to}");
+    }
+}
+
+/// A cell that was frozen before scenarios had a key stays frozen: the key has its default.
+#[test]
+fn a_frozen_cell_may_lack_keys_of_today() {
+    let small = small();
+    let kept = suite::frozen(&small);
+    let older = |from: &str, to: &str| {
+        assert!(kept.contains(from), "{from} in {kept}");
+        suite::unchanged(&small, Some(&kept.replace(from, to)))
+    };
+    assert_eq!(older("\"ack\":\"40 B\",", ""), Ok(()));
+    for (from, to) in [
+        ("\"ack\":\"40 B\",", "\"ack\":\"41 B\","),
+        ("\"packet\":\"200 B\",", ""),
+        ("\"name\":\"light\",", ""),
+        ("\"users\":[\"users\"],", ""),
+    ] {
+        assert!(older(from, to).is_err(), "{from}: {to}");
+    }
+    // So the published cells, links and all, can be read again.
+    for suite in suite::shipped().unwrap() {
+        let text = suite::frozen(&suite).replace("\"delayed_ack\":\"0 ns\",", "");
+        assert_eq!(suite::unchanged(&suite, Some(&text)), Ok(()), "{}", suite.name);
+    }
 }
 
 /// What a queue did in a scenario, with so many seeds from one on.

@@ -126,7 +126,7 @@ impl<Q> Network<Q> {
             again: BTreeMap::new(),
             media: BTreeMap::new(),
             forged: BTreeMap::new(),
-            asks: Asks { hosts: false, dscp: false, acks: false },
+            asks: Asks::NOTHING,
             dscp: BTreeMap::new(),
             starved_below: vec![],
             idle: vec![],

@@ -1,5 +1,5 @@
-//! Acknowledgements that a newer one makes superfluous (Høiland-Jørgensen, Täht, Morton, *Piece of
-//! CAKE*, IEEE LANMAN 2018, §III-D; the rules are those of Linux's `cake`).
+//! Acknowledgements that a newer one makes superfluous (tc-cake(8), `ack-filter`; the rules are
+//! those of Linux's `cake`).
 //!
 //! ```
 //! use tidegate::{Ack, parts::ack_filter::{AckFilter, Acks}};

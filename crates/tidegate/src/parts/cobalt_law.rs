@@ -1,4 +1,4 @@
-//! COBALT's law (palmei2019; *Proposing COBALT*, codel list, 2016): CoDel's schedule of signals,
+//! COBALT's law (J. Morton, *Proposing COBALT*, codel list, 2016): CoDel's schedule of signals,
 //! which winds down as it wound up, and beside it BLUE's probability for flows that heed no signal.
 //!
 //! The law judges packets that leave. It holds none, so one queue may follow it or a thousand.

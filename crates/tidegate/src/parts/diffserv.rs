@@ -1,5 +1,5 @@
 //! Which tin a code point goes to, and up to which part of the line a tin has priority (tc-cake(8),
-//! *Priority queue parameters*; Høiland-Jørgensen, Täht, Morton 2018, §III-C).
+//! *Priority queue parameters*).
 //!
 //! A tin with a higher number goes first as long as it keeps to its part of the line. So best
 //! effort, whose part is the whole line, is the lowest, and bulk has its sixteenth before it.
@@ -74,11 +74,6 @@ impl Diffserv {
             Diffserv::Four => of(&[1.0, 1.0 / 16.0, 0.5, 0.25]),
             Diffserv::Precedence | Diffserv::Eight => (0..tin).fold(1.0, |share, _| share * STEP),
         }
-    }
-
-    /// Whether `tin` signals after two targets, not after an interval: voice of three tins.
-    pub fn is_hasty(self, tin: usize) -> bool {
-        self == Diffserv::Three && tin == 2
     }
 
     /// The tin of code point `dscp`; what is none counts as the highest, 63.
@@ -181,6 +176,5 @@ mod tests {
         assert_eq!(shares(Diffserv::Three), [1.0, 0.0625, 0.25]);
         assert_eq!(shares(Diffserv::Four), [1.0, 0.0625, 0.5, 0.25]);
         assert_eq!(shares(Diffserv::Eight)[..3], [1.0, 0.875, 0.765625]);
-        assert!(Diffserv::Three.is_hasty(2) && !Diffserv::Four.is_hasty(3));
     }
 }

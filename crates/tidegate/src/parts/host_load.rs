@@ -1,6 +1,5 @@
 //! Among how many flows a host's share is divided: for each source and each destination, how many
-//! of its flows are bulk (Høiland-Jørgensen, Täht, Morton, *Piece of CAKE*, IEEE LANMAN 2018,
-//! §III-B).
+//! of its flows are bulk (tc-cake(8), *Flow isolation parameters*).
 //!
 //! Hosts are kept in places, in sets like flows ([`Ways`]). A host keeps its place while flows
 //! refer to it; hosts that must share a place share its load.

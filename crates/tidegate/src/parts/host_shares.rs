@@ -1,5 +1,5 @@
 //! What part of a turn a line has whose host has others, too: an n-th, where n of the host's lines
-//! count (Høiland-Jørgensen, Täht, Morton, *Piece of CAKE*, IEEE LANMAN 2018, §III-B).
+//! count (tc-cake(8), *Flow isolation parameters*).
 //!
 //! A scheduler that serves by bytes divides the quantum. One that serves a packet in each turn
 //! passes a line over until it has stood first n times. Which lines count is the owner's business.

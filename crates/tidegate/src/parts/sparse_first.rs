@@ -1,5 +1,5 @@
-//! DRR++ as CAKE has it (Høiland-Jørgensen, Täht, Morton, *Piece of CAKE*, IEEE LANMAN 2018,
-//! §III-B): queues take turns, new ones first, and a host's queues divide one share.
+//! DRR++ as CAKE has it (tc-cake(8), *Flow isolation parameters*): queues take turns, new ones
+//! first, and a host's queues divide one share.
 //!
 //! A queue is *sparse* from its first packet on until it has used up a quantum, then *bulk*. One
 //! that is emptied first leaves; if its COBALT remembers something it is looked after until that

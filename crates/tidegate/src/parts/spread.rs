@@ -47,9 +47,9 @@ impl Spread {
 /// Hash places in sets. A flow may go to any place of the set that its hash deals it. It keeps its
 /// place while packets of it wait, and who comes anew takes a place of the set where nobody waits.
 /// So two flows meet only while all places of their set are busy, where with single places they do
-/// whenever their hashes agree (Høiland-Jørgensen, Täht, Morton, *Piece of CAKE*, IEEE LANMAN 2018,
-/// §III-B). Who has to share goes to the place of the set that its hash names, and so does
-/// everybody of that hash until nobody waits there: packets of a flow stay in order.
+/// whenever their hashes agree (tc-cake(8), *Flow isolation parameters*). Who has to share goes to
+/// the place of the set that its hash names, and so does everybody of that hash until nobody waits
+/// there: packets of a flow stay in order.
 ///
 /// ```
 /// use tidegate::{Rng, parts::spread::Ways};

@@ -265,7 +265,10 @@ impl Entry for Hhf {
              {reset_timeout:us} admit_bytes {admit_bytes:bytes} evict_timeout {evict_timeout:us} \
              non_hh_weight {non_hh_weight}",
         preset: DEFAULT_PRESET,
-        differs: "Linux hashes flows by its own function, and counts time in jiffies.",
+        differs: "In Linux a flow that becomes heavy leaves its waiting packets behind, so later \
+             ones may overtake them. It may be forgotten while some wait. A full table gives only \
+             places of the same hash. Three stages go by parts of one hash, the fourth by their \
+             sum. Time is in ticks.",
         whole: true,
     });
     const PRESETS: &'static [Preset<HhfConfig>] = &[

@@ -1,4 +1,4 @@
-//! CAKE by its description (hoiland2018 §III, tc-cake(8)), on top of the naive COBALT.
+//! CAKE by its description (tc-cake(8)), on top of the naive COBALT.
 //!
 //! The driver tells which queue of its tin a packet joins. Everything else is decided here, and
 //! must be what the queue decides, die for die.

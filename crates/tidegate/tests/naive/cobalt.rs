@@ -1,5 +1,5 @@
-//! COBALT by its description (palmei2019 §II; *[Codel] Proposing COBALT*, 2016): CoDel and BLUE
-//! side by side over one queue.
+//! COBALT by its description (*[Codel] Proposing COBALT*, 2016, and ns-3's model page): CoDel and
+//! BLUE side by side over one queue.
 //!
 //! The twin has dice of its own that lie as the queue's do, and must lose, mark and send the same
 //! packets at the same instants.

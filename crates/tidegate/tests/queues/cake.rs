@@ -1,4 +1,4 @@
-//! CAKE against hoiland2018 and tc-cake(8): the naive twin, and what they say of it.
+//! CAKE against tc-cake(8): the naive twin, and what the page says of it.
 use crate::support::twin::OPERATIONS;
 use crate::twinned::cake::{Heard, Twinned};
 use crate::{support, twinned};
@@ -143,7 +143,7 @@ fn it_asks_for_what_it_looks_at() {
     let asks = |settings: &[(&str, &str)]| {
         support::config("cake", Some("paper"), settings, &link()).asks()
     };
-    assert_eq!(asks(&[]), Asks { hosts: true, dscp: true, acks: false });
+    assert_eq!(asks(&[]), Asks::NOTHING.with_hosts(true).with_dscp(true));
     let plain = [("diffserv", "besteffort"), ("isolation", "flows")];
     assert_eq!(asks(&plain), Asks::default());
     assert_eq!(support::config("drr", None, &[], &link()).asks(), Asks::default());

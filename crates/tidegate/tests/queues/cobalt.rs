@@ -1,4 +1,4 @@
-//! COBALT against palmei2019 and CAKE's description: the naive twin, and what is said of it.
+//! COBALT against its proposal and CAKE's description: the naive twin, and what is said of it.
 use crate::support;
 use crate::support::twin::OPERATIONS;
 use crate::support::workload::Workload;

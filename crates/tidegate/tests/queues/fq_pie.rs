@@ -241,7 +241,7 @@ fn the_table_of_flows_is_told() {
         let config = support::config("fq_pie", None, &settings, &link());
         assert_eq!(config.hash_table(), Some(HashTable { buckets: 32, ways: 2 }));
         assert_eq!(config.bucket_lifetime(), Some(FOREVER));
-        assert_eq!(config.asks(), Asks { hosts, ..Asks::default() }, "{isolation}");
+        assert_eq!(config.asks(), Asks::NOTHING.with_hosts(hosts), "{isolation}");
     }
 }
 

@@ -124,7 +124,7 @@ fn parts(diffserv: &str) -> Vec<f64> {
 }
 
 /// A tin with `part` of `rate`, whose queues have dice that are never rolled.
-fn tin(set: &Set<'_>, rate: Rate, part: f64, hasty: bool) -> NaiveTin {
+fn tin(set: &Set<'_>, rate: Rate, part: f64) -> NaiveTin {
     let rate = ((rate.as_bps() as f64 * part) as u64).max(1);
     let time = |bytes: u64| (bytes as u128 * 8_000_000_000 / rate as u128) as u64;
     let rtt = set.nanos("rtt");
@@ -132,10 +132,10 @@ fn tin(set: &Set<'_>, rate: Rate, part: f64, hasty: bool) -> NaiveTin {
     // A target is a twentieth of the round trip, or one and a half packets.
     let target =
         (rtt / 20).max((time(mtu) as u128 * 3 / 2).min(60_000_000_000) as u64).min(60_000_000_000);
-    let usual = (rtt + target - (rtt / 20).min(target)).max(2 * target).min(600_000_000_000);
+    let interval = (rtt + target - (rtt / 20).min(target)).max(2 * target).min(600_000_000_000);
     let cobalt = NaiveCobalt {
         target,
-        interval: if hasty { 2 * target } else { usual },
+        interval,
         floor: time(4 * mtu),
         increment: 1.0 / 256.0,
         decrement: 1.0 / 4096.0,
@@ -171,11 +171,7 @@ impl super::Twinned for Twinned {
         let own = set.text("bandwidth").parse::<Rate>().unwrap();
         let rate = if own.as_bps() > 0 { own } else { link.rate };
         let (diffserv, isolation) = (set.text("diffserv"), set.text("isolation"));
-        let tins = parts(&diffserv)
-            .into_iter()
-            .enumerate()
-            .map(|(n, part)| tin(&set, rate, part, diffserv == "diffserv3" && n == 2))
-            .collect();
+        let tins = parts(&diffserv).into_iter().map(|part| tin(&set, rate, part)).collect();
         let twin = NaiveCake {
             limit: match link.limit {
                 Size::Packets(n) => Limit::Packets(n as usize),

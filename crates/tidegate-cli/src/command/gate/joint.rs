@@ -1,5 +1,6 @@
 //! Two interfaces, joined for a gate and let go again: what `tidegate gate` refuses, installs and
 //! leaves behind.
+use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 use tidegate_gateway::device::guard::{Guard, Promise};
@@ -70,9 +71,13 @@ pub fn cleared(names: [&str; 2], force: Force, purpose: Purpose) -> Result<Clear
     Ok(Cleared { preflight, ends, holder })
 }
 
-/// What the kernel refuses, with what mends it.
-fn refused(error: std::io::Error) -> Failure {
-    Failure::runtime(rights::explained(error))
+/// What the kernel refuses, with what mends it. That a permission is missing is known before the
+/// work begins, and is the caller's to change.
+pub fn refused(error: io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::PermissionDenied => Failure::input(rights::explained(error)),
+        _ => Failure::runtime(error),
+    }
 }
 
 /// What there is at the interfaces. A gate that was killed just now is given the time to be known
@@ -242,20 +247,24 @@ pub fn remove(names: [&str; 2]) -> Result<(), Failure> {
     let all = Netlink::open()
         .and_then(|mut line| facts::interfaces(&mut line))
         .map_err(Failure::runtime)?;
-    let (mut missing, mut refused) = (Vec::new(), Vec::new());
+    // What is the caller's to change, and what is not.
+    let (mut theirs, mut failed) = (Vec::new(), Vec::new());
     for name in names {
         let index =
             all.iter().find(|interface| interface.name == name).map(|interface| interface.index);
         match index.map(failopen::remove) {
-            None => missing.push(format!("there is no interface {name}")),
+            None => theirs.push(format!("there is no interface {name}")),
             Some(Ok(true)) => output::print(&format!("{name}: removed\n"))?,
             Some(Ok(false)) => output::print(&format!("{name}: there was nothing of ours\n"))?,
-            Some(Err(error)) => refused.push(format!("{name}: {}", rights::explained(error))),
+            Some(Err(error)) if error.kind() == ErrorKind::PermissionDenied => {
+                theirs.push(format!("{name}: {}", rights::explained(error)));
+            }
+            Some(Err(error)) => failed.push(format!("{name}: {error}")),
         }
     }
-    match (missing.is_empty(), refused.is_empty()) {
+    match (theirs.is_empty(), failed.is_empty()) {
         (true, true) => Ok(()),
-        (false, true) => Err(Failure::Input(missing.join("; "))),
-        _ => Err(Failure::Runtime([refused, missing].concat().join("; "))),
+        (false, true) => Err(Failure::Input(theirs.join("; "))),
+        _ => Err(Failure::Runtime([failed, theirs].concat().join("; "))),
     }
 }

@@ -13,7 +13,6 @@ use tidegate_gateway::machine::clock;
 use tidegate_gateway::machine::confine::{self, Work};
 use tidegate_gateway::machine::failopen::Passed;
 use tidegate_gateway::machine::host;
-use tidegate_gateway::machine::rights;
 use tidegate_gateway::path::gate::Gate;
 use tidegate_gateway::run::pump::{Change, Commands, Event, Request, Side, is_gone, pump};
 use tidegate_gateway::run::way::{Secret, Way};
@@ -22,7 +21,7 @@ use tidegate_gateway::watch::monitor::Monitor;
 use tidegate_gateway::watch::record::{Recorder, Recording};
 use tidegate_gateway::watch::sample::{Sampler, samples};
 
-use super::joint::Joint;
+use super::joint::{self, Joint};
 use super::link::LinkConfig;
 use super::notes::{self, Notes, Pen};
 use super::ready::{Ended, Ready};
@@ -218,8 +217,7 @@ fn open(link: &Ready, secret: Secret) -> Result<Live, Failure> {
     let recorder = recorder(link)?;
     let (there, back) = link.plan.lanes(secret, recorder).map_err(Failure::input)?;
     let settings = link.plan.settings();
-    let ring =
-        |name: &str| Ring::open(name).map_err(|error| Failure::runtime(rights::explained(error)));
+    let ring = |name: &str| Ring::open(name).map_err(joint::refused);
     let (inner, outer) = (ring(&settings.inner)?, ring(&settings.outer)?);
     Ok(Gate::new(there, back, inner, outer))
 }

@@ -56,6 +56,8 @@ pub struct Kept {
     pub whole: f64,
     /// In its last five seconds.
     pub last: f64,
+    /// What the worst of them got in all of it, in parts of a fair share.
+    pub worst: f64,
 }
 
 /// A user's sender: a window that grows by a packet in a round trip and is halved by a loss, as
@@ -153,14 +155,23 @@ pub fn run(target: &Target, secret: Secret, attack: Attack, dice: &mut Rng) -> K
         flood = line.slowest(FLOOD);
     }
     let mut flood = Flood::begun(flood, line.slot, dice);
+    let mut each = [0; USERS as usize];
     let mut floods = |line: &mut Line, seconds| {
-        line.got = 0;
+        line.got = [0; USERS as usize];
         line.slots(seconds * SECOND, |line, slot| flood.send(slot, dice, &mut line.arriving));
-        line.got as f64
+        each.iter_mut().zip(line.got).for_each(|(all, got)| *all += got);
+        line.got.iter().sum::<u64>() as f64
     };
     let parts = [1, FLOODS - 6, 5].map(|seconds| floods(&mut line, seconds));
     let of = |got: f64, seconds: u64| got / (seconds * SECOND) as f64;
-    Kept { first: of(parts[0], 1), whole: of(parts.iter().sum(), FLOODS), last: of(parts[2], 5) }
+    let fair = 1.0 / (FLOOD + USERS as usize) as f64;
+    let least = each.into_iter().min().unwrap_or_default() as f64;
+    Kept {
+        first: of(parts[0], 1),
+        whole: of(parts.iter().sum(), FLOODS),
+        last: of(parts[2], 5),
+        worst: of(least, FLOODS) / fair,
+    }
 }
 
 /// The queue, the line behind it and the users before it.
@@ -182,8 +193,8 @@ struct Line {
     /// What users will hear: when, who, and whether the packet arrived.
     event: VecDeque<(Time, u32, bool)>,
     lost: Lost,
-    /// Packets of users that arrived.
-    got: u64,
+    /// Packets of each user that arrived.
+    got: [u64; USERS as usize],
     /// How long packets of the adversary's flows have waited, if they were not lost.
     waited: Vec<(u32, Option<Span>)>,
 }
@@ -203,7 +214,8 @@ impl Line {
         let flows = (0..USERS).map(|number| hasher.hash(&user(number))).collect();
         let (queue, keys) = (target.queue(secret), Keys::new(target.rehash, secret.seed, SLOTS));
         let (free, numbers) = ((0..SLOTS).collect(), vec![0; SLOTS as usize]);
-        let (now, slot, got, order) = (Time::ZERO, 0, 0, Rng::from_seed(dice.bits()));
+        let (now, slot, order) = (Time::ZERO, 0, Rng::from_seed(dice.bits()));
+        let got = [0; USERS as usize];
         let (arriving, event, lost, waited) = Default::default();
         Line {
             queue,
@@ -295,7 +307,7 @@ impl Line {
         self.free.push(slot);
         let number = self.numbers[slot as usize];
         if number < USERS as u32 {
-            self.got += u64::from(after.is_some());
+            self.got[number as usize] += u64::from(after.is_some());
             self.event.push_back((self.now + ROUND_TRIP, number, after.is_some()));
         } else {
             self.waited.push((number, after));

@@ -26,10 +26,7 @@ impl CakeConfig {
         let part = self.diffserv.share(index);
         let rate = Rate::from_bps(((self.rate(link).as_bps() as f64 * part) as u64).max(1));
         let at = Link { rate, ..*link };
-        let (target, mut interval) = auto_times(&at, self.mtu, self.rtt);
-        if self.diffserv.is_hasty(index) {
-            interval = target + target;
-        }
+        let (target, interval) = auto_times(&at, self.mtu, self.rtt);
         let quantum = (rate.as_bps() / 8 / QUANTUM_PART).clamp(QUANTUM_LEAST, self.quantum.get());
         Tin {
             places: Ways::new(self.flows, self.ways, dice),
@@ -61,10 +58,11 @@ impl Entry for Cake {
     };
     const LINUX: Option<Linux> = Some(Linux {
         tc: "cake bandwidth {bandwidth:bit} {diffserv} {isolation}{ack_filter} rtt {rtt:us} \
-             memlimit {limit:bytes}",
+             memlimit {limit:memory}",
         preset: "linux",
-        differs: "Linux's `memlimit` counts the kernel's own bytes, about 2300 for a full packet, \
-             and it always marks what can be marked.",
+        differs: "`memlimit` counts the kernel's own bytes. Here it has 2304 for each packet, as \
+             much as a full one takes. Without it Linux takes four times the rate × RTT, and \
+             4 MiB at least. Linux always marks what can be marked.",
         whole: true,
     });
     const PRESETS: &'static [Preset<CakeConfig>] = &[
