@@ -446,7 +446,7 @@ def evidence(rows):
         f"- One run of each case, {when}. `load` is the machine's: {os.cpu_count()} processors, which other work shared.",
     ]
     if packets < 10**6:
-        lines[0] += "\n  It may take 10 s for 10^6 packets. These captures are too short to show that; [another](../docs/operate/advise.md) took 3 s."
+        lines[0] += "\n  It may take 10 s for 10^6 packets. These captures are too short to show that; [a longer one](../docs/operate/advise.md) does."
     return lines
 
 

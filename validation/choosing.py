@@ -19,7 +19,7 @@ from linux import ours as simulated
 from studies import HERE, TIDEGATE
 
 sys.path.insert(0, str(HERE / "linux"))
-from cells import CELLS, shares  # noqa: E402
+from cells import CELLS, shares, starved  # noqa: E402
 
 PAGE = HERE.parent / "docs" / "study" / "choosing.md"
 TODAY = HERE.parent / "docs" / "study" / "today.md"
@@ -49,7 +49,6 @@ CALM = (
 )
 NAMED = 4  # queues that an answer names
 NEAR = 2  # cells below the best that are nearly as good
-STARVED = 0.1  # of a fair share
 # What Linux's queues did: one flood; and forty, whose frames are as long as a quantum or a little shorter.
 ONE, FORTY = "closed-20m", {frame: f"closed-50m-40x{frame}" for frame in (1514, 1500, 1400)}
 
@@ -166,8 +165,7 @@ def fared(cell):
     """By queue of Linux, in a cell of the closed loop: what users get of a fair share, the worst of them, and how many starve."""
     with (HERE / "linux" / "results" / "7.3.4.csv").open(newline="") as rows:
         found = shares(csv.DictReader(rows), cell)
-    starving = lambda got: sum(share < STARVED for share in got)
-    figures = (statistics.mean, min, starving)
+    figures = (statistics.mean, min, starved)
     return {queue: [statistics.mean(map(of, runs)) for of in figures] for queue, runs in found.items()}
 
 

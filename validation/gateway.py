@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from statistics import fmean
 
-from setups import HERE, mean_ci
+from setups import HERE, fewest, mean_ci
 
 TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
 TWIN = HERE / "scenarios" / "gate8.toml"
@@ -34,9 +34,9 @@ SEEDS = 40
 # NewReno without SACK, every segment acknowledged, is what ns-2 has. The others are what users have.
 KERNEL = {"delayed_ack": "40 ms"}
 CONTROLS = {
-    "newreno": (["--congestion", "reno", "--newreno"], "newreno", {"timestamps": "off"}),
     "cubic": (["--congestion", "cubic"], "cubic", {"loss_recovery": "rack", **KERNEL}),
     "reno": (["--congestion", "reno"], "rack", KERNEL),
+    "newreno": (["--congestion", "reno", "--newreno"], "newreno", {"timestamps": "off"}),
 }
 WITHIN = 0.15  # what counts as agreement
 VARY = 2  # what runs of their own differ by, in standard deviations
@@ -183,8 +183,7 @@ def worst(runs):
     starved = [r["starved"] for r in runs if r.get("starved") is not None]
     if not shares:
         return "–"
-    lost = f", {fmean(starved):.2g} starved" if any(starved) else ""
-    return f"{100 * fmean(shares):.0f} %{lost}"
+    return fewest(fmean(shares), fmean(starved or [0]))
 
 
 def mean(runs, what):
@@ -378,8 +377,7 @@ def keep(lines):
         "- `worst`: what the worst connection got of a fair share. `starved` are those that got less than a tenth.",
         "- Simulated worsts go by goodput, so that a gap of NewReno's that is filled after the warm-up counts whole: they can exceed 100 %.",
         "  Measured ones go by frames, repeats included.",
-        "- More than one run: `purge` and `red_pd`, which vary, and `fq_codel`, `hhf` and `bc_pqp`, whose first run was further than 15 % off.",
-        "- The runs at 25 Mbit/s are earlier: of 26 queues, without their worst connection (a dash).",
+        "- A dash: runs that did not keep their worst connection. [sender.md](sender.md) says why some rows have more runs.",
         f"- SFRED is measured from {SETTLES['sfred']} s on, when it has settled, the others from {WARMUP} s.",
         "",
     ]

@@ -15,11 +15,11 @@ from statistics import fmean, stdev
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "linux"))
-from cells import CELLS, ours as words_of, shares  # noqa: E402
+from cells import CELLS, ours as words_of, shares, starved  # noqa: E402
+from setups import fewest  # noqa: E402
 
 TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
 WITHIN = {"open": 0.03, "closed": 0.10, "gate": 0.10}
-TENTH = 0.1  # of a fair share; a connection that gets less starves
 STARVED = 0.02  # of the line: below it so few packets are left that their number is chance
 
 
@@ -73,11 +73,6 @@ def ours(tidegate, cell, queue):
 
 def mbit(value):
     return f"{value / 1e6:.3g}"
-
-
-def fewest(share, starved):
-    """The worst connection's part of a fair share, and how many starved."""
-    return f"{100 * share:.0f} %" + (f", {starved:.2g} starved" if starved else "")
 
 
 def spread(values):
@@ -142,7 +137,6 @@ def table(rows, cell, tidegate):
             said(other),
         ]
         if closed:
-            starved = lambda run: sum(share < TENTH for share in run)
             cells += [
                 fewest(fmean(map(min, users[name])), fmean(map(starved, users[name]))),
                 fewest(*few),

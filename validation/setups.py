@@ -306,6 +306,11 @@ T95 = {
 }
 
 
+def fewest(share, starved):
+    """The worst of some users' part of a fair share, and how many starved, for a table."""
+    return f"{100 * share:.0f} %" + (f", {starved:.2g} starved" if starved else "")
+
+
 def mean_ci(values):
     """Mean and half width of the 95 % interval; the half width is None for fewer than two values."""
     n = len(values)

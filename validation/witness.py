@@ -156,8 +156,7 @@ def wins(simulated, measured):
     first, other = winner(measured), winner(simulated)
     if first == other:
         return first
-    least = lambda rates: rates[first] / rates[other]
-    close = all(abs(least(rates) - 1) < TIE for rates in (simulated, measured))
+    close = all(abs(rates[first] / rates[other] - 1) < TIE for rates in (simulated, measured))
     return f"a tie: {first}, {other}" if close else f"NO: {first} for {other}"
 
 

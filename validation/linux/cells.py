@@ -62,6 +62,14 @@ def ours(cell, queue):
 CELLS = {name: Cell(name, **of) for name, of in ALL["cell"].items()}
 
 
+TENTH = 0.1  # of a fair share; a connection that gets less starves
+
+
+def starved(run):
+    """How many of the shares of a run are of connections that starve."""
+    return sum(share < TENTH for share in run)
+
+
 def shares(rows, cell):
     """By queue, of each run of a cell of the closed loop: what each connection got of a fair share."""
     fair = cell.rate / (cell.connections + cell.floods)

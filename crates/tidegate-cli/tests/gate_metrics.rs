@@ -8,7 +8,7 @@ mod openmetrics;
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 
 use common::Home;
 use net::Net;
@@ -87,17 +87,7 @@ fn a_gate_that_moves_frames_can_be_watched() {
 #[test]
 fn a_port_that_is_taken_is_refused_before_anything_is_changed() {
     let Some(net) = Net::new() else { return };
-    let before = net.traces();
-    let _taken = net.rig.gateway.inside(|| TcpListener::bind(ADDRESS)).unwrap().unwrap();
-    let link = ["--rate", "1mbit", "--queue", "red", "--metrics", ADDRESS];
-    for more in [&[][..], &["--dry-run"]] {
-        let (code, out, err) = net.run(&[&link[..], more].concat());
-        assert_eq!((code, out.as_str()), (2, ""), "{err}");
-        let why = "error: metrics at 127.0.0.1:9465: Address already in use (os error 98): another \
-                   process listens there; take another port";
-        assert!(err.contains(why), "{err}");
-        assert_eq!(net.traces(), before, "nothing was changed");
-    }
+    net.refuses_a_taken_port("metrics", ADDRESS);
 }
 
 #[test]

@@ -247,18 +247,7 @@ fn the_page_of_a_gate_that_moves_frames() {
 #[test]
 fn a_port_that_is_taken_is_refused_before_anything_is_changed() {
     let Some(net) = Net::new() else { return };
-    let before = net.traces();
-    let address = "127.0.0.1:9466";
-    let _taken = net.rig.gateway.inside(|| std::net::TcpListener::bind(address)).unwrap().unwrap();
-    let link = ["--rate", "1mbit", "--queue", "red", "--web", address];
-    for more in [&[][..], &["--dry-run"]] {
-        let (code, out, err) = net.run(&[&link[..], more].concat());
-        assert_eq!((code, out.as_str()), (2, ""), "{err}");
-        let why = "error: web at 127.0.0.1:9466: Address already in use (os error 98): another \
-                   process listens there; take another port";
-        assert!(err.contains(why), "{err}");
-        assert_eq!(net.traces(), before, "nothing was changed");
-    }
+    net.refuses_a_taken_port("web", "127.0.0.1:9466");
 }
 
 #[test]

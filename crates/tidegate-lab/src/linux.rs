@@ -45,7 +45,7 @@ pub fn commands(
 /// # Errors
 /// The queue cannot be on that link.
 pub fn line(row: &Row, link: &Link) -> Result<Option<(String, Linux)>, ConfigError> {
-    let Some(linux) = row.linux.filter(|linux| !linux.tc.is_empty()) else { return Ok(None) };
+    let Some(linux) = row.linux.filter(Linux::has_line) else { return Ok(None) };
     let config = catalog::config(row.name, Some(linux.preset), link)?;
     let text = filled(&linux, &config, link);
     Ok(text.map(|text| (format!("tc qdisc replace dev DEV root {text}"), linux)))
@@ -264,7 +264,7 @@ mod tests {
         let mut found = Vec::new();
         for row in QUEUES {
             let Some((text, linux)) = line(row, &link()).unwrap() else {
-                assert_eq!(row.linux.map_or("", |linux| linux.tc), "", "{}", row.name);
+                assert!(!row.linux.is_some_and(|linux| linux.has_line()), "{}", row.name);
                 continue;
             };
             assert!(text.starts_with("tc qdisc replace dev DEV root "), "{text}");

@@ -35,6 +35,13 @@ pub struct Row {
     config: fn(&str, &Link) -> Option<AnyConfig>,
 }
 
+impl Row {
+    /// Whether the queue has the parameter `param`.
+    pub fn has(&self, param: &str) -> bool {
+        self.params.iter().any(|known| known.name == param)
+    }
+}
+
 macro_rules! catalog {
     ($($key:ident => $variant:ident),+ $(,)?) => {
         /// Any queue of the catalog.

@@ -81,6 +81,18 @@ pub struct Linux {
     pub whole: bool,
 }
 
+impl Linux {
+    /// A queue that Linux has only inside another, as `differs` says.
+    pub const fn only_inside(differs: &'static str) -> Linux {
+        Linux { tc: "", preset: DEFAULT_PRESET, differs, whole: false }
+    }
+
+    /// Whether `tc` can be told of it.
+    pub const fn has_line(&self) -> bool {
+        !self.tc.is_empty()
+    }
+}
+
 /// A named set of parameter values, computed for a link.
 pub struct Preset<C> {
     /// The name that users write after the slash.

@@ -1,6 +1,6 @@
 //! A network of namespaces with a gate in its midst, and datagrams that tell how they got through.
 #![allow(dead_code, reason = "each test takes what it needs")]
-use std::net::UdpSocket;
+use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
@@ -153,6 +153,24 @@ impl Net {
             drop(_stop);
             [there.join().unwrap(), back.join().unwrap()]
         })
+    }
+
+    /// Asserts that a gate whose `option` is the address of another process ends before it changes
+    /// anything.
+    pub fn refuses_a_taken_port(&self, option: &str, address: &str) {
+        let before = self.traces();
+        let _taken = self.rig.gateway.inside(|| TcpListener::bind(address)).unwrap().unwrap();
+        let link = ["--rate", "1mbit", "--queue", "red", &format!("--{option}"), address];
+        for more in [&[][..], &["--dry-run"]] {
+            let (code, out, err) = self.run(&[&link[..], more].concat());
+            assert_eq!((code, out.as_str()), (2, ""), "{err}");
+            let why = format!(
+                "error: {option} at {address}: Address already in use (os error 98): another \
+                 process listens there; take another port"
+            );
+            assert!(err.contains(&why), "{err}");
+            assert_eq!(self.traces(), before, "nothing was changed");
+        }
     }
 
     /// What there is at the gate's interfaces, as iproute2 tells it.

@@ -2,7 +2,7 @@
 //! is judged at all.
 use std::fmt;
 
-use tidegate::catalog::{AnyConfig, QUEUES, Row};
+use tidegate::catalog::{AnyConfig, QUEUES};
 use tidegate::config::SEPARATOR;
 use tidegate::{Ack, Asks, ConfigError, Packet};
 use tidegate_packet::{Dscp, FlowHasher, Frame, Prefix, PrefixSet, vlan_priority};
@@ -60,10 +60,9 @@ pub const BY_CLASS: [&str; 3] = ["weights", "map", "classes"];
 /// of bounds.
 pub fn deal(queue: &mut AnyConfig, classes: &[Class]) -> Result<(), ConfigError> {
     let Some((last, others)) = classes.split_last() else { return Ok(()) };
-    let has = |row: &Row, name: &str| row.params.iter().any(|param| param.name == name);
-    if !has(queue.row(), BY_CLASS[0]) {
+    if !queue.row().has(BY_CLASS[0]) {
         let able: Vec<_> =
-            QUEUES.iter().filter(|row| has(row, BY_CLASS[0])).map(|row| row.name).collect();
+            QUEUES.iter().filter(|row| row.has(BY_CLASS[0])).map(|row| row.name).collect();
         let why = format!("knows no classes; those that do are {}", able.join(", "));
         return Err(ConfigError::new("queue", queue.name(), why));
     }
@@ -81,7 +80,7 @@ pub fn deal(queue: &mut AnyConfig, classes: &[Class]) -> Result<(), ConfigError>
     for (name, value) in
         BY_CLASS.into_iter().zip([&weights.join(SEPARATOR), "class", &weights.len().to_string()])
     {
-        if has(queue.row(), name) {
+        if queue.row().has(name) {
             queue.set(name, value)?;
         }
     }
@@ -278,8 +277,8 @@ mod tests {
         let tags =
             |sorter: &Sorter| [1, 2].map(|from| sorted(sorter, &frame(from, 0, None)).packet.tag);
         assert_eq!(tags(&plain), [0, 0]);
-        let by_hosts = |row: &&Row| row.params.iter().any(|param| param.name == "isolation");
-        let names: Vec<&str> = QUEUES.iter().filter(by_hosts).map(|row| row.name).collect();
+        let by_hosts = QUEUES.iter().filter(|row| row.has("isolation"));
+        let names: Vec<&str> = by_hosts.map(|row| row.name).collect();
         assert!(names.len() >= 8, "{names:?}");
         for name in names {
             let sorter = plain.clone().asking(asks(name, "isolation", "dual-srchost"));

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::frames::{LABEL, frame, label};
 use crate::rig::{SECRET, link, send, settings, turn, way, wide_cable};
-use tidegate::catalog::{QUEUES, Row};
+use tidegate::catalog::QUEUES;
 use tidegate::{Ecn, MarkReason, Rng, Size, Span, Time};
 use tidegate_gateway::path::gate::Gate;
 use tidegate_gateway::path::rehash::Rehash;
@@ -92,8 +92,8 @@ fn of_one_flow(queue: &str, isolation: &str) -> f64 {
 
 #[test]
 fn a_host_that_floods_with_sixteen_flows_gets_no_more_than_one_with_a_flow() {
-    let by_hosts = |row: &&Row| row.params.iter().any(|param| param.name == "isolation");
-    let queues: Vec<&str> = QUEUES.iter().filter(by_hosts).map(|row| row.name).collect();
+    let by_hosts = QUEUES.iter().filter(|row| row.has("isolation"));
+    let queues: Vec<&str> = by_hosts.map(|row| row.name).collect();
     assert!(queues.len() >= 8, "{queues:?}");
     for queue in queues {
         let part = of_one_flow(queue, "dual-srchost");

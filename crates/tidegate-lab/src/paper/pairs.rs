@@ -66,7 +66,7 @@ impl FromStr for Choice {
         let Some(row) = catalog::find(name) else {
             return Err(wrong("there is no such queue; `tidegate list` has them"));
         };
-        if !row.params.iter().any(|known| known.name == param) {
+        if !row.has(param) {
             return Err(ConfigError::new(
                 "choice",
                 text,

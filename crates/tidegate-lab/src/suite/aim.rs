@@ -42,7 +42,7 @@ fn sets(row: &Row, target: Span, bytes: u64) -> Vec<(String, String)> {
         Some(kind) if kind == Span::KIND => {
             let mut sets = vec![text("target", target.write())];
             let interval = Span::from_nanos(INTERVAL.saturating_mul(target.as_nanos()));
-            if row.params.iter().any(|param| param.name == "interval") {
+            if row.has("interval") {
                 sets.push(text("interval", interval.max(Span::from_millis(100)).write()));
             }
             sets

@@ -254,11 +254,13 @@ fn values(all: &[Document], pick: Pick) -> Vec<f64> {
 
 const BEHIND: [&str; 5] = ["red/auto", "fq_codel", "drop_tail", "sfb/auto", "codel"];
 
-/// Each of the 150 groups of five by itself, and groups drawn from the same replications.
+/// Each of the 150 groups of five by itself, and groups drawn from the same replications. Then the
+/// differences of two queues, red and fq_codel.
 #[test]
-fn figures_of_a_real_scenario() {
+fn figures_and_differences_of_a_real_scenario() {
     let mut dice = Rng::from_seed(4);
     let queues = BEHIND.map(|queue| (queue, replications(queue)));
+    assert_differences([&queues[0].1, &queues[1].1], &mut Rng::from_seed(5));
     for (what, make, pick) in FIGURES {
         let (mut apart, mut every) = (Score::default(), Score::default());
         for (queue, all) in &queues {
@@ -293,25 +295,16 @@ fn figures_of_a_real_scenario() {
 }
 
 /// What `diff` says of two queues on the same seeds: their difference, paired where that helps.
-#[test]
-fn differences_of_a_real_scenario() {
-    let mut dice = Rng::from_seed(5);
-    let [one, other] = ["red/auto", "fq_codel"].map(|queue| {
-        let all = replications(queue);
-        values(&all, |d| d.groups[0].throughput_bps)
-    });
+fn assert_differences([one, other]: [&[Document]; 2], dice: &mut Rng) {
+    let [one, other] = [one, other].map(|all| values(all, |d| d.groups[0].throughput_bps));
     let truth = stats::mean(&one).unwrap() - stats::mean(&other).unwrap();
+    let mut drawn = || (dice.uniform() * one.len() as f64) as usize;
     for paired in [true, false] {
         let trial = || {
-            let seeds = [(); SEEDS].map(|()| (dice.uniform() * one.len() as f64) as usize);
-            let others = seeds.map(|seed| {
-                let own = (dice.uniform() * other.len() as f64) as usize;
-                other[if paired { seed } else { own }]
-            });
-            holds(
-                interval::difference(&seeds.map(|seed| one[seed]), &others, paired).unwrap(),
-                truth,
-            )
+            let seeds = [(); SEEDS].map(|()| drawn());
+            let others = seeds.map(|seed| other[if paired { seed } else { drawn() }]);
+            let ours = seeds.map(|seed| one[seed]);
+            holds(interval::difference(&ours, &others, paired).unwrap(), truth)
         };
         assert_covers(&format!("difference of queues, paired: {paired}"), share(trial));
     }

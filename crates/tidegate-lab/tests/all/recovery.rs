@@ -2,7 +2,7 @@
 //! timer while it sends on beyond a hole has a throughput, and no goodput.
 use crate::jobs;
 use crate::jobs::scenario;
-use tidegate_report::{Document, Group};
+use tidegate_report::{Document, Group, fair};
 
 /// `count` endless flows of `source` on a line of `rate` Mbit/s, all equally far.
 fn crowd(source: &str, count: usize, rate: u32, options: &str, duration: &str) -> String {
@@ -51,9 +51,8 @@ fn least(document: &Document) -> f64 {
 
 /// Jain's index of what the flows were delivered.
 fn jain(document: &Document) -> f64 {
-    let got = || document.flows.iter().flatten().map(|flow| flow.goodput_bps.unwrap().mean());
-    let (sum, squares) = (got().sum::<f64>(), got().map(|rate| rate * rate).sum::<f64>());
-    sum * sum / (got().count() as f64 * squares)
+    let got = |flow: &tidegate_report::Flow| flow.goodput_bps.unwrap().mean();
+    fair::jain(&document.flows.iter().flatten().map(got).collect::<Vec<_>>()).unwrap()
 }
 
 fn behind(queue: &str, text: &str) -> Document {

@@ -1,7 +1,7 @@
 #![doc = include_str!("cobalt.md")]
 use super::codel::{auto_mtu, signal};
 use crate::config::ConfigError;
-use crate::entry::{DEFAULT_PRESET, Entry, Info, Linux, Preset};
+use crate::entry::{Entry, Info, Linux, Preset};
 use crate::packet::Packet;
 use crate::parts::cobalt_law::{Cobalt as State, CobaltLaw, Judgement};
 use crate::parts::ring::Ring;
@@ -149,12 +149,7 @@ impl Entry for Cobalt {
         paper: "palmei2019",
         manual: include_str!("cobalt.md"),
     };
-    const LINUX: Option<Linux> = Some(Linux {
-        tc: "",
-        preset: DEFAULT_PRESET,
-        differs: "Linux has it only inside `cake`.",
-        whole: false,
-    });
+    const LINUX: Option<Linux> = Some(Linux::only_inside("Linux has it only inside `cake`."));
     const PRESETS: &'static [Preset<CobaltConfig>] = &[
         Preset {
             name: "paper",

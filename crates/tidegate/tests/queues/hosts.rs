@@ -6,12 +6,7 @@ use tidegate::{Ecn, Hosts, Link, Packet, Qdisc, Rng, Time};
 
 /// Every queue of the catalog that can serve hosts before flows.
 fn schedulers() -> Vec<&'static str> {
-    let has = |name: &str| {
-        QUEUES
-            .iter()
-            .any(|row| row.name == name && row.params.iter().any(|p| p.name == "isolation"))
-    };
-    QUEUES.iter().map(|row| row.name).filter(|name| has(name)).collect()
+    QUEUES.iter().filter(|row| row.has("isolation")).map(|row| row.name).collect()
 }
 
 fn link() -> Link {

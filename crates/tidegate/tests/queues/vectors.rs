@@ -208,8 +208,7 @@ struct Run {
 fn play(row: &Row, preset: &str, scene: Scene) -> Run {
     let link = scene.link();
     let mut config = catalog::config(row.name, Some(preset), &link).unwrap();
-    let has = |name: &str| row.params.iter().any(|param| param.name == name);
-    let changed: Vec<_> = scene.who.changed.iter().filter(|(name, _)| has(name)).collect();
+    let changed: Vec<_> = scene.who.changed.iter().filter(|(name, _)| row.has(name)).collect();
     changed.iter().for_each(|(name, value)| config.set(name, value).unwrap());
     let changed = changed.iter().map(|(name, _)| quoted(name)).collect();
     let built = config.build(link, Rng::from_seed(SEED)).unwrap();

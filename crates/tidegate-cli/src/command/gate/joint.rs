@@ -256,10 +256,10 @@ pub fn remove(names: [&str; 2]) -> Result<(), Failure> {
             None => theirs.push(format!("there is no interface {name}")),
             Some(Ok(true)) => output::print(&format!("{name}: removed\n"))?,
             Some(Ok(false)) => output::print(&format!("{name}: there was nothing of ours\n"))?,
-            Some(Err(error)) if error.kind() == ErrorKind::PermissionDenied => {
-                theirs.push(format!("{name}: {}", rights::explained(error)));
-            }
-            Some(Err(error)) => failed.push(format!("{name}: {error}")),
+            Some(Err(error)) => match refused(error) {
+                Failure::Input(why) => theirs.push(format!("{name}: {why}")),
+                other => failed.push(format!("{name}: {}", other.why())),
+            },
         }
     }
     match (theirs.is_empty(), failed.is_empty()) {

@@ -198,8 +198,7 @@ fn of_queue(error: ConfigError) -> ConfigError {
 pub fn on_a_wire(spec: &QueueSpec) -> QueueSpec {
     const NON_ECT: &str = "non_ect";
     let mut spec = spec.clone();
-    let knows =
-        catalog::find(&spec.name).is_some_and(|row| row.params.iter().any(|p| p.name == NON_ECT));
+    let knows = catalog::find(&spec.name).is_some_and(|row| row.has(NON_ECT));
     if knows && spec.params.iter().all(|(name, _)| name != NON_ECT) {
         spec.params.push((NON_ECT.into(), "drop".into()));
     }
