@@ -191,6 +191,10 @@ metrics! {
             wire_loss_ratio: Option<Figure> = ratio, "", Rare,
                 "data packets lost on links, behind their queues, over data packets sent; only \
                  where some link has a `loss`";
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            active_goodput_bps: Option<Figure> = rate, "bit/s", Mean,
+                "goodput of its flows, each over the time for which it is active, in bit/s (purge \
+                 eq. (6)); only where flows are active more than once";
         ]
 }
 

@@ -3,6 +3,7 @@
 //! | written | what |
 //! |---|---|
 //! | `throughput GROUP`, `goodput GROUP`, `loss GROUP`, `offered GROUP` | a rate of a group, or of `total` |
+//! | `active goodput GROUP` | goodput over the time for which each flow is active; of a group that always is, its goodput |
 //! | `throughput GROUP over OTHER`, `goodput GROUP over OTHER` | a flow of the one over a flow of the other |
 //! | a rate, then `10 s..30 s` | its mean over that time (throughput and loss only) |
 //! | `loss ratio GROUP`, `mark ratio GROUP` | lost or marked over offered packets |
@@ -10,7 +11,7 @@
 //! | `loss ratio 20 s..40 s over 0 s..20 s` | the one over the other |
 //! | `norm of GROUP …`, `norm of GROUP … n 61` | norm of these groups' flows against C/n, n being their number or as told |
 //! | `jain GROUP` | Jain's index of the throughputs of a group's flows, or of all flows |
-//! | `class jain throughput`, `class jain goodput` | of the groups' means, each counted as often as it has flows |
+//! | `class jain throughput`, `class jain goodput`, `class jain active goodput` | of the groups' means, each counted as often as it has flows |
 //! | `norm`, `deviation from fair`, `utilization`, `nearly full` | see `docs/study/compare.md` |
 //! | `delay mean`, `delay sd`, `delay p50`, `delay p95`, `delay p99` | waiting time in the queue |
 //! | `drop gap cov GROUP` | coefficient of variation of the gaps between drops of its packets |
@@ -74,6 +75,7 @@ enum Who {
 enum Rate {
     Throughput,
     Goodput,
+    ActiveGoodput,
     Loss,
     Offered,
 }

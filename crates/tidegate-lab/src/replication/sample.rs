@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tidegate::{DropReason, MarkReason, Span};
 use tidegate_report::fair::{self, Worst};
 use tidegate_report::{AggregateSample, Counts, FlowSample, GroupSample, Line, Quantity, Series};
+use tidegate_sim::sources::Period;
 use tidegate_sim::{Count, Counters, FlowOutcome, LinkOutcome, Outcome, Spread};
 
 use super::course::Course;
@@ -193,8 +194,22 @@ impl AllFlows<'_> {
             loss_over_time: more.loss,
             wire_loss_ratio: ratio(g.lost.packets, g.counters.sent.packets)
                 .filter(|_| plan.wires.iter().any(Wire::loses)),
+            active_goodput_bps: members()
+                .any(|flow| !plan.flows[flow].again.is_empty())
+                .then(|| members().map(|flow| goodputs[flow] / self.active(flow)).sum()),
         };
         OfGroup { metrics, users: users.len() }
+    }
+
+    /// The part of the measured time for which flow `index` is active; 1 of one that never is, so
+    /// that its nothing stays nothing.
+    fn active(&self, index: usize) -> f64 {
+        let (flow, plan) = (&self.plan.flows[index], &self.outcome.plan);
+        let (from, to) = (plan.warmup, plan.end);
+        let within = |(start, stop): Period| stop.min(to).since(start.max(from)).as_secs();
+        let first = (flow.start, flow.stop);
+        let active: f64 = flow.again.iter().copied().chain([first]).map(within).sum();
+        if active > 0.0 { active / plan.window().as_secs() } else { 1.0 }
     }
 
     fn flow(&self, index: usize, share: f64) -> OfFlow {

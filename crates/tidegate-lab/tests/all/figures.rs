@@ -187,3 +187,15 @@ fn edges_of_synchrony_and_starvation() {
     let late = crowded(3, "source = \"newreno\"\nstart = \"3 s\"", "100 kbit/s");
     assert_eq!(late.groups[0].starved_time, None);
 }
+
+#[test]
+fn active_goodput_goes_by_the_time_for_which_each_flow_is_active() {
+    // Of the ten seconds measured it is active for two and for three.
+    let periods = "active = [\"0 s..4 s\", \"6 s..9 s\"]";
+    let talk =
+        crowded(2, &format!("source = \"cbr\"\nrate = \"100 kbit/s\"\n{periods}"), "100 kbit/s");
+    let [group, flood] = &talk.groups[..] else { panic!("two groups") };
+    near(mean(group.active_goodput_bps), 2.0 * mean(group.goodput_bps), "active goodput");
+    assert!((195e3..205e3).contains(&mean(group.active_goodput_bps)), "{group:?}");
+    assert_eq!(flood.active_goodput_bps, None, "it has one period");
+}

@@ -17,10 +17,11 @@ fn group(name: &str, count: u64, bps: f64) -> Group {
 }
 
 fn replication() -> Replication {
-    let document = Document {
-        groups: vec![group("tcp", 4, 3e6), group("udp", 1, 2e6)],
-        ..Document::default()
-    };
+    let mut groups = vec![group("tcp", 4, 3e6), group("udp", 1, 2e6)];
+    groups[0].goodput_bps = Figure::exact(1e6);
+    groups[0].active_goodput_bps = Figure::exact(2e6);
+    groups[1].goodput_bps = Figure::exact(1.5e6);
+    let document = Document { groups, ..Document::default() };
     let lines = vec![
         Line::new(Shown::Throughput, "udp", "bit/s", [1e6, 2e6, 4e6, 9e6]),
         Line::new(Shown::Gauge, "flows", "", [f64::NAN, 4.0, 6.0, 9.0]),
@@ -42,6 +43,11 @@ fn rates_in_their_units() {
     assert_eq!(value("throughput tcp", "kbit/s each"), Some(750.0));
     assert_eq!(value("throughput tcp", "% of fair share"), Some(75.0));
     assert_eq!(value("throughput udp over tcp", ""), Some(2.0 / 0.75));
+    assert_eq!(value("active goodput tcp", "Mbit/s"), Some(2.0), "half of the time");
+    assert_eq!(value("active goodput udp", "Mbit/s"), Some(1.5), "all of the time");
+    assert_eq!(value("active goodput total", "Mbit/s"), Some(3.5));
+    let jain = 3.5f64.powi(2) / (5.0 * (4.0 * 0.25 + 1.5f64.powi(2)));
+    assert_eq!(value("class jain active goodput", ""), Some(jain));
     assert_eq!(value("loss tcp", "Mbit/s"), None, "what was not measured is not zero");
     assert_eq!(value("throughput udp 1 s..3 s", "Mbit/s"), Some(3.0));
 }

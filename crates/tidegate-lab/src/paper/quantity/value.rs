@@ -72,6 +72,7 @@ impl Rate {
         match self {
             Rate::Throughput => group.throughput_bps,
             Rate::Goodput => group.goodput_bps,
+            Rate::ActiveGoodput => group.active_goodput_bps.or(group.goodput_bps),
             Rate::Loss => group.loss_bps,
             Rate::Offered => group.offered_bps,
         }

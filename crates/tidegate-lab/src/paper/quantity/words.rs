@@ -4,9 +4,10 @@ use tidegate_report::{Group, Metric};
 use super::{EVER, Extreme, Moment, Rate, Reduce, Stat, What, Who, Whole, Window};
 
 /// What quantities begin with, to name what may have been meant.
-const KNOWN: [&str; 19] = [
+const KNOWN: [&str; 20] = [
     "throughput",
     "goodput",
+    "active goodput",
     "loss",
     "offered",
     "loss ratio",
@@ -104,6 +105,8 @@ impl What {
             ["class", "jain", rate @ ("throughput" | "goodput")] => {
                 What::ClassJain(Rate::read(rate))
             }
+            ["active", "goodput", who] => What::Rate(Rate::ActiveGoodput, Who::read(who)),
+            ["class", "jain", "active", "goodput"] => What::ClassJain(Rate::ActiveGoodput),
             ["norm", "of", groups @ .., "n", n] if !groups.is_empty() => {
                 let n = n
                     .parse()
