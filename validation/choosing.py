@@ -84,6 +84,16 @@ def passed(queue, tests):
     return sum(test["passed"] for test in of), sum(test["of"] for test in of)
 
 
+def nobody(protection):
+    """The tests of which some cells are passed behind no queue, and how many."""
+    passed = {}
+    for cell in protection["cells"]:
+        place = cell["test"], cell["cell"]
+        passed[place] = passed.get(place, False) or cell["passed"]
+    failed = [test for (test, _), some in passed.items() if not some]
+    return [f"{failed.count(test)} of {test}" for test in dict.fromkeys(failed)]
+
+
 def answers(queues):
     known = {test["test"] for test in queues[0]["tests"]}
     lines = [
@@ -135,7 +145,11 @@ def in_short(queues):
     return f"**In short.** {named} {verb} most cells of the {suite}: {of['passed']} of {of['of']}."
 
 
-def table(protection):
+def table(protection, linux):
+    """Every queue's `auto`, and among them some as Linux has them."""
+    queues = [*protection["queues"], *(of for of in linux["queues"] if of["queue"] in AS_LINUX)]
+    queues.sort(key=lambda of: -of["passed"])
+    protection = {"queues": queues, "cells": protection["cells"] + linux["cells"]}
     wait = waits(protection)
     of = {}
     for cell in protection["cells"]:
@@ -218,7 +232,7 @@ def calm(rfc):
     return lines + [text for _, text in sorted(rows)]
 
 
-def page(protection, rfc):
+def page(protection, rfc, linux):
     cells = len({(cell["test"], cell["cell"]) for cell in protection["cells"]})
     one = {queue: f"{100 * worst:.0f} %" for queue, (_, worst, _) in fared(CELLS[ONE]).items()}
     forty = [fared(CELLS[name]) for name in FORTY.values()]
@@ -248,13 +262,19 @@ def page(protection, rfc):
         "",
         "## Every queue",
         "",
-        *table(protection),
+        *table(protection, linux),
         "",
         "- *Worst user, usual cell*: of what the worst user is sure of in each cell, the median, as a part of a fair share.",
         "- *Somebody starves in*: so many cells, where in one seed or more a user got less than a tenth of a fair share.",
         "- *Light traffic*: senders of a few kbit/s. The 99th percentile of their wait, in the median cell with an attack.",
         "- *A packet*: [measured](../../papers/comparison/cost.csv) with a thousand flows of twice a line of 10 Gbit/s.",
         "- *Memory*: what the queue keeps besides packets, at most, on the suite's lines.",
+        f"- {' and '.join(f'`{queue}`' for queue in AS_LINUX)} are ours with Linux's defaults. Their cost was not measured.",
+        "",
+        "Behind no queue are these cells passed: " + "; ".join(nobody(protection)) + ".",
+        "In P11 all keys that one sender forges count as one user, and no queue can know that. So P11 tells queues apart by",
+        "shares only. In P12 a sender who knows the key aims at places of eight queues; behind others he forges at random",
+        "([which](traffic.md#offenders)).",
         "",
         "## Where nobody attacks",
         "",
@@ -392,7 +412,7 @@ def today(protection, rfc):
         f"worse: see [every queue](choosing.md#every-queue). Beside them stand {named}, all `auto`.",
         "Buffers are the suite's, most of them 100 ms. Linux's defaults are longer, from 1,000 packets to 10,240.",
         "A share is what the worst user is sure of in that [cell](suites.md). Light traffic's wait is the 99th percentile in the",
-        "median cell. A dash is a cost that was not measured with the others. Costs are those of `auto`.",
+        "median cell. Costs were measured of presets `auto`; the others have a dash.",
         "",
         *apart(protection),
         "",
@@ -421,8 +441,10 @@ def today(protection, rfc):
         *l4s(),
         "",
         "`dualpi2` lets scalable senders' packets pass in a few ms, beside CUBIC's. It has no accounts by flow: under a flood both",
-        "get nothing, as RFC 9332 says. Its queue protection (in `auto`, not in Linux) moves who builds the delay to the",
-        "classic queue; it does not bound what he takes. The others bound it, and know no L4S: they mark ECT(1) like ECT(0).",
+        "get nothing. RFC 9332 leaves such senders to other means. Its queue protection (in `auto`, not in Linux) moves who builds",
+        "the delay to the classic queue; it does not bound what he takes. The others bound it, and by default mark ECT(1) like",
+        "ECT(0). Linux's `fq_codel` can mark ECT(1) alone at a threshold of its own (`ce_threshold … ce_threshold_selector`).",
+        "Ours has no such parameter, and we did not measure it.",
     ]
 
 
@@ -430,7 +452,7 @@ def main():
     if len(sys.argv) != 5:
         sys.exit(__doc__)
     protection, rfc, *linux = map(read, sys.argv[1:])
-    PAGE.write_text("\n".join(page(protection, rfc)) + "\n")
+    PAGE.write_text("\n".join(page(protection, rfc, linux[0])) + "\n")
     both = joined(protection, linux[0]), joined(rfc, linux[1])
     TODAY.write_text("\n".join(today(*both)) + "\n")
 

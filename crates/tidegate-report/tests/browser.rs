@@ -296,6 +296,7 @@ fn suite() -> Suite {
     let cell = |at: usize| suite::Cell {
         name: format!("{at} floods of together twice the line"),
         command: "tidegate compare suites/protection/flood.toml".into(),
+        counts: "A user is a source. The attackers count as 16 users.".into(),
         rows: (0..26).map(row).collect(),
         pictures: vec![],
     };

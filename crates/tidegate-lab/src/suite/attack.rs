@@ -41,14 +41,9 @@ impl Fair {
 pub(super) fn shares(scenario: &Scenario, roles: &Roles) -> Vec<f64> {
     let plan = SeedPlan::new(scenario, Seed::new(scenario.run.seed));
     let attacks = |group: usize| roles.attackers.contains(&scenario.groups[group].name);
-    let keys: BTreeSet<u64> = plan
-        .flows
-        .iter()
-        .filter(|flow| attacks(flow.group as usize))
-        .map(|flow| flow.key)
-        .collect();
+    let keys = keys(&plan, attacks);
     let weight = |group: usize| match roles.count_as {
-        Some(users) if attacks(group) => users as f64 / keys.len().max(1) as f64,
+        Some(users) if attacks(group) => users as f64 / keys.max(1) as f64,
         _ => 1.0,
     };
     let mut of_group = vec![0.0; scenario.groups.len()];
@@ -56,6 +51,19 @@ pub(super) fn shares(scenario: &Scenario, roles: &Roles) -> Vec<f64> {
         of_group[flow.group as usize] += share;
     }
     of_group
+}
+
+/// As how many users the attackers count.
+pub(super) fn counted(scenario: &Scenario, roles: &Roles) -> usize {
+    let plan = SeedPlan::new(scenario, Seed::new(scenario.run.seed));
+    let made = keys(&plan, |group| roles.attackers.contains(&scenario.groups[group].name));
+    roles.count_as.map_or(made, |users| users as usize)
+}
+
+/// How many users the flow key makes of the groups that `which` names.
+fn keys(plan: &SeedPlan, which: impl Fn(usize) -> bool) -> usize {
+    let mine = plan.flows.iter().filter(|flow| which(flow.group as usize));
+    mine.map(|flow| flow.key).collect::<BTreeSet<_>>().len()
 }
 
 /// When the attack is on, from the start of the run: the period that all attackers have in common.

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use tidegate_report::suite as page;
 
+use super::attack;
 use super::book::{Cell, Length, Suite};
 use super::ellipses;
 use super::run::Results;
@@ -80,6 +81,7 @@ fn shown(suite: &Suite, results: &Results, scores: &Scores, at: usize) -> page::
     page::Cell {
         name: cell.name.clone(),
         command: command(suite, cell, best),
+        counts: counts(suite, cell),
         rows: rows.collect(),
         pictures: results
             .cells
@@ -88,6 +90,20 @@ fn shown(suite: &Suite, results: &Results, scores: &Scores, at: usize) -> page::
             .map(|index| ellipses::of(suite, results, index))
             .unwrap_or_default(),
     }
+}
+
+/// What the flow key makes one user, and as how many users the attackers count; nothing in a suite
+/// that only measures.
+fn counts(suite: &Suite, cell: &Cell) -> String {
+    if suite.bound.is_none() {
+        return String::new();
+    }
+    let users = match attack::counted(&cell.full, &cell.roles) {
+        0 => "Nobody attacks.".into(),
+        1 => "The attackers count as one user.".into(),
+        many => format!("The attackers count as {many} users."),
+    };
+    format!("Flow key: {}. {users}", cell.full.run.flow_key.0)
 }
 
 /// The command that runs one cell by itself, with one queue.

@@ -131,9 +131,11 @@ fn state(spec: &QueueSpec, scenario: &Scenario) -> Option<u64> {
     Some(spec.resolve(&link).ok()?.state_bytes(&link))
 }
 
-/// What a packet costs behind a queue of the catalog, in ns, as it was measured.
+/// What a packet costs behind a queue of the catalog, in ns. Only presets `auto` were measured.
 fn cost(spec: &QueueSpec) -> Option<f64> {
-    if spec.foreign.is_some() || catalog::find(&spec.name).is_none() {
+    let auto = spec.preset.as_ref().is_none_or(|preset| preset == catalog::DEFAULT_PRESET);
+    let measured = auto && spec.params.is_empty() && spec.foreign.is_none();
+    if !measured || catalog::find(&spec.name).is_none() {
         return None;
     }
     let (_, files) = shipped::PAPERS.iter().find(|(name, _)| *name == "comparison")?;

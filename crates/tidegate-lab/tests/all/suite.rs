@@ -257,6 +257,26 @@ fn figures_are_those_of_a_run_of_the_same_scenario() {
     let costs = include_str!("../../../../papers/comparison/cost.csv");
     let drr = costs.lines().find_map(|line| line.strip_prefix("drr,")).unwrap();
     assert_eq!(first.ns, Some(drr.parse().unwrap()));
+    // As published, the page has for each cell what a user is, and how many the attackers are.
+    let page = suite::page(&suite, &results, &scores, "");
+    let told: Vec<&str> =
+        page.tests.iter().flat_map(|test| &test.cells).map(|cell| &cell.counts[..]).collect();
+    assert_eq!(told[1], "Flow key: source. The attackers count as 2 users.");
+    let one = "Flow key: source. The attackers count as one user.";
+    assert_eq!([told[0], told[2], told[3]], [one; 3], "one address, forty of one host, one");
+}
+
+#[test]
+fn only_presets_auto_have_a_cost() {
+    let suite = small();
+    let queues = ["drr", "drr/auto", "drr as mine", "drr/paper", "drr,classes=64"];
+    let mut asked = asked(&suite, &queues);
+    asked.tests = vec![1];
+    let results = suite::run(&asked, None, &()).unwrap();
+    let scores = Scores::of(&suite, &results);
+    for of in &scores.queues {
+        assert_eq!(of.ns.is_some(), of.queue < 3, "{}", results.queues[of.queue]);
+    }
 }
 
 /// Behind drop-tail forty forged senders are as bad as one who sends as much; the fair share is not

@@ -89,7 +89,11 @@ fn one(page: &mut String, suite: &Suite, test: &Test, (at, cell): (usize, &Cell)
         let svg = picture.find("<svg").map_or("", |at| &picture[at..]);
         let _ = writeln!(page, "<figure>{svg}</figure>");
     }
-    let _ = writeln!(page, "<p class=note><code>{}</code></p></details>", escape(&cell.command));
+    let (counts, command) = (escape(&cell.counts), escape(&cell.command));
+    if !counts.is_empty() {
+        let _ = writeln!(page, "<p class=note>{counts}</p>");
+    }
+    let _ = writeln!(page, "<p class=note><code>{command}</code></p></details>");
 }
 
 /// A figure in its column: mean, and half its interval in small.

@@ -81,6 +81,8 @@ pub struct Cell {
     pub name: String,
     /// The command that runs it by itself.
     pub command: String,
+    /// What one user is, and as how many the attackers count.
+    pub counts: String,
     /// A row for each queue, in their order.
     pub rows: Vec<Row>,
     /// Pictures, as SVG.

@@ -24,7 +24,9 @@ pub fn render(suite: &Suite) -> String {
     let _ = write!(
         page,
         "<section>\n<h2>How this was made</h2>\n<pre>{}</pre>\n<footer>Tidegate {}. {} \
-         replications of each cell and queue; intervals of 95 %.</footer>\n</section>\n\
+         replications of each cell and queue; intervals of 95 %. A queue whose name has no preset \
+         has auto, which knows a line's rate, buffer and packet length, and no \
+         attack.</footer>\n</section>\n\
          </main>\n</body>\n</html>\n",
         escape(&suite.command),
         escape(&suite.version),

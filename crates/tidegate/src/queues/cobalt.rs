@@ -149,7 +149,9 @@ impl Entry for Cobalt {
         paper: "palmei2019",
         manual: include_str!("cobalt.md"),
     };
-    const LINUX: Option<Linux> = Some(Linux::only_inside("Linux has it only inside `cake`."));
+    const LINUX: Option<Linux> = Some(Linux::only_inside(
+        "Linux has it only inside `cake`; `cake unlimited besteffort flowblind` is nearest.",
+    ));
     const PRESETS: &'static [Preset<CobaltConfig>] = &[
         Preset {
             name: "paper",
