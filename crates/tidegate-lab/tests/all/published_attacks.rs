@@ -23,10 +23,10 @@ fn rows(wanted: impl Fn(&str) -> bool) -> String {
     paper::csv(&folders.iter().flat_map(rows).collect::<Vec<_>>())
 }
 
-/// Of those that twenty seeds decide, one; the test below has all.
+/// Of those that twenty seeds decide, one, and not the longest of the others; the test below has all.
 #[test]
 fn the_committed_effects_of_few_seeds_come_out_again() {
-    let slow = ["H10", "H11", "H12"];
+    let slow = ["H10", "H11", "H12", "H14"];
     let ours = rows(|id| !slow.contains(&id));
     let committed = fs::read_to_string(table()).unwrap();
     let committed: BTreeSet<&str> = committed.lines().collect();
