@@ -15,7 +15,7 @@ from statistics import fmean, stdev
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "linux"))
-from cells import CELLS, ours as words_of, shares, starved  # noqa: E402
+from cells import CELLS, ours as words_of, shares, starved, twin  # noqa: E402
 from setups import fewest  # noqa: E402
 
 TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
@@ -34,30 +34,53 @@ def kernel(rows, cell, queue):
     return {group: list(of.values()) for group, of in runs.items()}
 
 
-def ours(tidegate, cell, queue):
-    """By group, mean and half width of the 95 % interval, in bit/s; and of the connections' shares the worst and how many
-    starved, means over the seeds."""
-    twin = HERE / "scenarios" / f"linux-{'open' if cell.loop == 'open' else 'closed'}.toml"
+def fates(rows, cell, queue):
+    """By group, what became of its frames in each run: bit/s, wait in ms, and of what came to the queue the parts lost and marked."""
+    runs = {}
+    for row in rows:
+        if (row["cell"], row["queue"]) == (cell, queue):
+            group = row["flow"].rstrip("0123456789")
+            runs.setdefault(group, {}).setdefault(row["run"], []).append(row)
+    found = {}
+    for group, of in runs.items():
+        for flows in of.values():
+            total = lambda what: sum(float(row[what]) for row in flows)
+            rate, entered = total("throughput_bps"), total("entered")
+            wait = sum(float(row["delay_ms"]) * float(row["throughput_bps"]) for row in flows) / rate
+            run = rate, wait, total("lost") / entered, total("marked") / entered
+            found.setdefault(group, []).append(run)
+    return {group: list(zip(*of)) for group, of in found.items()}
+
+
+def simulated(tidegate, cell, queue):
+    """Our groups, as a result says them."""
     sets = [
         f"run.duration={cell.duration} s",
         f"network.rate={cell.rate} bit/s",
         f"network.delay={cell.delay_ms} ms",
-        f"group.flood.rate={cell.rate * cell.times / cell.floods:.0f} bit/s",
-        f"group.flood.count={cell.floods}",
-        f"group.flood.packet={cell.flood_frame} B",
     ]
     ecn = lambda point: ("off", "ect1", "on")[point]
-    sets.append(f"group.flood.ecn={ecn(cell.flood_ecn)}")
+    start = f'start="uniform(0 s, {cell.spread_ms} ms)"'
+    if cell.floods:
+        sets += [
+            f"group.flood.rate={cell.rate * cell.times / cell.floods:.0f} bit/s",
+            f"group.flood.count={cell.floods}",
+            f"group.flood.packet={cell.flood_frame} B",
+            f"group.flood.ecn={ecn(cell.flood_ecn)}",
+        ]
     if cell.loop == "open":
         sets += [f"group.user.ecn={ecn(cell.user_ecn)}", f"group.user.dscp={cell.user_dscp}"]
     else:
         sets += [
             f"group.tcp.count={cell.connections}",
-            f'group.tcp.start="uniform(0 s, {cell.spread_ms} ms)"',
+            f"group.tcp.{start}",
             f"group.tcp.source={cell.control}",
             f"group.tcp.ecn={'on' if cell.tcp_ecn else 'off'}",
         ]
-    words = [str(tidegate), "run", str(twin), "--queue", queue, "--seeds", "10", "--json"]
+    if cell.scalable:
+        sets += [f"group.scalable.count={cell.scalable}", f"group.scalable.{start}"]
+    scenario = HERE / "scenarios" / twin(cell)
+    words = [str(tidegate), "run", str(scenario), "--queue", queue, "--seeds", "10", "--json"]
     done = subprocess.run(
         words + [w for s in sets for w in ("--set", s)], capture_output=True, text=True
     )
@@ -65,10 +88,21 @@ def ours(tidegate, cell, queue):
         sys.exit(f"{' '.join(words)} failed:\n{done.stderr}")
     document = json.loads(done.stdout)
     document = document[0] if isinstance(document, list) else document
-    rate = lambda group: (group["throughput_bps"]["mean"], group["throughput_bps"]["ci95"] or 0.0)
-    users = next((group for group in document["groups"] if group["name"] == "tcp"), {})
+    return {group["name"]: group for group in document["groups"]}
+
+
+def figure(of):
+    """Mean and half width of the 95 % interval."""
+    return of["mean"], of["ci95"] or 0.0
+
+
+def ours(tidegate, cell, queue):
+    """By group, mean and half width of the 95 % interval, in bit/s; and of the connections' shares the worst and how many
+    starved, means over the seeds."""
+    groups = simulated(tidegate, cell, queue)
+    users = groups.get("tcp", {})
     shares = [(users.get(what) or {}).get("mean") for what in ("worst_share", "starved")]
-    return {group["name"]: rate(group) for group in document["groups"]}, shares
+    return {name: figure(group["throughput_bps"]) for name, group in groups.items()}, shares
 
 
 def mbit(value):
@@ -79,6 +113,14 @@ def spread(values):
     return f"{mbit(fmean(values))} ± {mbit(stdev(values))}" if len(values) > 1 else mbit(values[0])
 
 
+def apart(cell, name, far):
+    """The verdict on a row whose figures `far` differ."""
+    why = cell.explained.get(name) if cell.loop != "open" else None
+    if not why:
+        return f"NO: {', '.join(far)}"
+    return f"explained {why}" if why.startswith("in part: ") else f"explained: {why}"
+
+
 def verdict(cell, name, theirs, us):
     """Whether every group that is not starved on both sides agrees; of the flood and the others, in this order."""
     most = {group: max(fmean(values), us[group][0]) for group, values in theirs.items()}
@@ -87,8 +129,7 @@ def verdict(cell, name, theirs, us):
         group for group in alive if abs(us[group][0] / fmean(theirs[group]) - 1) > WITHIN[cell.loop]
     ]
     if far:
-        why = cell.explained.get(name) if cell.loop != "open" else None
-        return f"explained: {why}" if why else f"NO: {', '.join(far)}"
+        return apart(cell, name, far)
     if not alive:
         return "nothing passes on both"
     return "yes" if len(alive) == len(most) else "yes, TCP starves on both"
@@ -105,10 +146,43 @@ def title(cell):
         said += f"; users with code point {cell.user_dscp}" if cell.user_dscp else ""
         return f"Open loop: three datagram senders at a fifth of the line each, and a flood of three times the line{said}"
     begin = "Through our gate" if cell.loop == "gate" else "Closed loop"
-    return (
-        f"{begin}: {cell.connections} connections of {cell.control}{' with ECN' * cell.tcp_ecn}, "
-        f"begun within {cell.spread_ms} ms, and {floods_of(cell)} of {cell.times} times the line"
-    )
+    begin += f": {cell.connections} connections of {cell.control}{' with ECN' * cell.tcp_ecn}"
+    begin += f" and {cell.scalable} of dctcp with ECT(1)" * bool(cell.scalable)
+    flood = f"and {floods_of(cell)} of {cell.times} times the line" if cell.floods else "and no flood"
+    return f"{begin}, begun within {cell.spread_ms} ms, {flood}"
+
+
+def calm(rows, cell, tidegate):
+    """The table of a cell without a flood: what became of each group's frames."""
+    titles = {
+        "rate, Mbit/s": 1e-6,
+        "wait in the queue, ms": 1.0,
+        "lost, %": 100.0,
+        "marked, %": 100.0,
+    }
+    said = lambda middle, around: f"{middle:.3g} ± {around:.2g}"
+    within = f"within {100 * WITHIN[cell.loop]:.0f} %"
+    both = [word for title in titles for word in (f"kernel: {title}", "ours")]
+    head = ["queue", "who", *both, "runs", within]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for name in cell.queues:
+        theirs = fates(rows, cell.name, name)
+        groups = simulated(tidegate, cell, words_of(cell, name))
+        for group, figures in theirs.items():
+            us = groups[group]
+            us = us["throughput_bps"], us["delay_ms"]["mean"], us["loss_ratio"], us["mark_ratio"]
+            words, far = [], []
+            for (title, scale), runs, of in zip(titles.items(), figures, us):
+                runs, (mean, half) = [scale * run for run in runs], [scale * n for n in figure(of)]
+                if not mean and not any(runs):
+                    words += ["0", "0"]
+                    continue
+                words += [said(fmean(runs), stdev(runs)), said(mean, half)]
+                if not fmean(runs) or abs(mean / fmean(runs) - 1) > WITHIN[cell.loop]:
+                    far.append(title.split(",")[0])
+            row = [name, group, *words, str(len(figures[0])), apart(cell, name, far) if far else "yes"]
+            lines.append(f"| {' | '.join(row)} |")
+    return lines
 
 
 def table(rows, cell, tidegate):
@@ -168,7 +242,8 @@ def main():
         "Ours: mean ± half width of the 95 % interval over ten seeds.",
         "The worst connection's figure is what it got of a fair share; `starved` got less than a tenth. Both are shown, not judged:",
         "who starves is who shares a hash with a flood, and two runs say little of that. A group that gets less than a fiftieth of",
-        "the line on both sides is not compared, and the verdict says so.",
+        "the line on both sides is not compared, and the verdict says so. Where there is no flood, a frame's wait, loss and mark are",
+        "compared, too: from the router's first device to the receiver's, less the line's delay.",
         "",
         "[kernel-queues.md](kernel-queues.md) says what was made the same and what differs. `linux/cells.toml` has the set-ups.",
     ]
@@ -178,7 +253,7 @@ def main():
         lines += [
             f"{cell.rate // 10**6} Mbit/s, {cell.delay_ms} ms each way.",
             "",
-            *table(rows, cell, given.tidegate),
+            *(table if cell.floods else calm)(rows, cell, given.tidegate),
         ]
     (HERE / "linux.md").write_text("\n".join(head + lines) + "\n")
     print("\n".join(lines))

@@ -38,6 +38,7 @@ class Cell:
     connections: int = 4
     control: str = "cubic"
     tcp_ecn: bool = False
+    scalable: int = 0  # connections of dctcp beside them, whose packets are ECT(1)
     floods: int = 1
     times: float = FLOOD  # what floods send together, of the line
     flood_frame: int = FRAME
@@ -59,6 +60,13 @@ def ours(cell, queue):
     return queue if cell.loop == "gate" else QUEUES[queue].ours
 
 
+def twin(cell):
+    """The scenario that stands beside the cell."""
+    if cell.loop == "open":
+        return "linux-open.toml"
+    return f"linux-{'closed' if cell.floods else 'l4s' if cell.scalable else 'tcp'}.toml"
+
+
 CELLS = {name: Cell(name, **of) for name, of in ALL["cell"].items()}
 
 
@@ -72,7 +80,8 @@ def starved(run):
 
 def shares(rows, cell):
     """By queue, of each run of a cell of the closed loop: what each connection got of a fair share."""
-    fair = cell.rate / (cell.connections + cell.floods)
+    connections = cell.connections + cell.scalable
+    fair = cell.rate / (connections + cell.floods)
     found = {}
     for row in rows:
         if row["cell"] == cell.name:
@@ -80,5 +89,5 @@ def shares(rows, cell):
             if not row["flow"].startswith("flood"):
                 got.append(float(row["throughput_bps"]) / fair)
     # Who got nothing at all has no line.
-    silent = lambda got: [0.0] * (cell.connections - len(got))
+    silent = lambda got: [0.0] * (connections - len(got))
     return {queue: [got + silent(got) for got in runs.values()] for queue, runs in found.items()}

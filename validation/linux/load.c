@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <linux/ethtool.h>
 #include <linux/if_packet.h>
 #include <linux/netlink.h>
@@ -14,6 +15,7 @@
 #include <linux/tcp.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,11 +25,13 @@
 #include <sys/prctl.h>
 #include <sys/reboot.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PORT = 9000, HEADERS = 42, MOST = 4096, SLOT_US = 100, SLOTS = 20000 };
+enum { PORT = 9000, HEADERS = 42, MOST = 4096, SLOT_US = 100, SLOTS = 20000, IDS = 65536 };
+static const int64_t LATE = 500000000;  // ns: what has not come by then is lost
 
 static void die(const char *what) {
     fprintf(stderr, "load: %s: %s\n", what, strerror(errno));
@@ -72,32 +76,53 @@ static double uniform(uint64_t *state) {
     return ((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
-// What was seen of one flow: its frames within the window, and the delays of those that bear the time they were sent.
-struct flow { int protocol, port; int64_t frames, bytes, timed, delay; int32_t *slots; };
+// What was seen of one flow: its frames within the window, and how long they took from the router on. A frame is known again by its
+// IP identification, which Linux counts for each socket. `entered` has when it came to the router, 0 once it has arrived.
+struct flow { int protocol, port; int64_t frames, bytes, timed, delay, offered, lost, marked, *entered; int32_t *slots; };
 static struct flow flows[MOST];
 static int known;
 
-static struct flow *flow(int protocol, int port) {
+static struct flow *flow(const uint8_t *frame, int length) {
+    if (length < HEADERS || frame[12] != 8 || frame[13] || frame[14] != 0x45) return 0;
+    int protocol = frame[23], port = frame[34] << 8 | frame[35];
     for (int i = 0; i < known; i++)
         if (flows[i].protocol == protocol && flows[i].port == port) return &flows[i];
     need(known < MOST, "too many flows");
     flows[known] = (struct flow){.protocol = protocol, .port = port};
-    return &flows[known++];
+    struct flow *f = &flows[known++];
+    f->entered = calloc(IDS, sizeof *f->entered);
+    f->slots = calloc(SLOTS, sizeof *f->slots);
+    need(f->entered && f->slots, "memory");
+    return f;
 }
 
-static void seen(const uint8_t *frame, int length, int64_t at) {
-    if (length < HEADERS + 8 || frame[12] != 8 || frame[13] || frame[14] != 0x45) return;
-    struct flow *f = flow(frame[23], frame[34] << 8 | frame[35]);
+static int64_t *entry(struct flow *f, const uint8_t *frame) { return &f->entered[frame[18] << 8 | frame[19]]; }
+
+// Whether losses and marks of what came to the router then are counted.
+static int counted(int64_t at, int64_t from, int64_t to) { return at >= from && at < to - LATE; }
+
+static void entered(const uint8_t *frame, int length, int64_t at, int64_t from, int64_t to) {
+    struct flow *f = flow(frame, length);
+    if (!f) return;
+    int64_t *before = entry(f, frame);
+    f->lost += counted(*before, from, to);
+    f->offered += counted(at, from, to);
+    *before = at;
+}
+
+static void arrived(const uint8_t *frame, int length, int64_t at, int64_t from, int64_t to) {
+    struct flow *f = flow(frame, length);
+    if (!f) return;
+    int64_t *before = entry(f, frame), began = *before, slot = (at - began) / 1000 / SLOT_US;
+    *before = 0;
+    f->marked += counted(began, from, to) && (frame[15] & 3) == 3;
+    if (at < from || at >= to) return;
     f->frames++;
     f->bytes += length;
-    if (f->protocol != IPPROTO_UDP) return;
-    int64_t sent;
-    memcpy(&sent, frame + HEADERS, sizeof sent);
-    if (!f->slots) need(!!(f->slots = calloc(SLOTS, sizeof *f->slots)), "memory");
-    int64_t slot = (at - sent) / 1000 / SLOT_US;
-    f->slots[slot < 0 ? 0 : slot < SLOTS ? slot : SLOTS - 1]++;
+    if (!began) return;
+    f->slots[slot < SLOTS ? slot : SLOTS - 1]++;
     f->timed++;
-    f->delay += at - sent;
+    f->delay += at - began;
 }
 
 static double median_ms(const struct flow *f) {
@@ -107,28 +132,45 @@ static double median_ms(const struct flow *f) {
     return 0;
 }
 
-static void report(void) {
+static void report(int64_t from, int64_t to) {
     for (int i = 0; i < known; i++) {
-        const struct flow *f = &flows[i];
+        struct flow *f = &flows[i];
+        for (int id = 0; id < IDS; id++) f->lost += counted(f->entered[id], from, to);
         double mean = f->timed ? f->delay / 1e6 / f->timed : 0, median = f->timed ? median_ms(f) : 0;
-        printf("@flow %s %d %lld %lld %.4f %.4f\n", f->protocol == IPPROTO_UDP ? "udp" : "tcp", f->port,
-               (long long)f->frames, (long long)f->bytes, mean, median);
+        printf("@flow %s %d %lld %lld %.4f %.4f %lld %lld %lld\n", f->protocol == IPPROTO_UDP ? "udp" : "tcp", f->port,
+               (long long)f->frames, (long long)f->bytes, mean, median, (long long)f->offered, (long long)f->lost, (long long)f->marked);
     }
 }
 
-// receive DEVICE FROM TO: takes all connections and datagrams for PORT; counts the frames that come in between.
-static void receive(const char *device, int64_t from, int64_t to) {
+// What comes to a device.
+static int tap(const char *device) {
+    int room = 1 << 26, fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, htons(0x0800));
+    struct sockaddr_ll on = {.sll_family = AF_PACKET, .sll_protocol = htons(0x0800), .sll_ifindex = (int)if_nametoindex(device)};
+    need(fd >= 0 && !bind(fd, (struct sockaddr *)&on, sizeof on), "packet socket");
+    need(!setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room), "room");
+    return fd;
+}
+
+// The same in another network namespace.
+static int tap_in(const char *space, const char *device) {
+    int own = open("/proc/self/ns/net", O_RDONLY), other = open(space, O_RDONLY);
+    need(own >= 0 && other >= 0 && !setns(other, CLONE_NEWNET), space);
+    int fd = tap(device);
+    need(!setns(own, CLONE_NEWNET), "back");
+    return fd;
+}
+
+// receive DEVICE FROM TO SPACE BEFORE: takes all connections and datagrams for PORT; counts the frames that come in between, and
+// what becomes of those that come to the device BEFORE of another namespace.
+static void receive(const char *device, int64_t from, int64_t to, const char *space, const char *before) {
     static char sink[1 << 18];
     static uint8_t frame[2048];
-    int poll = epoll_create1(0), listener = bound(SOCK_STREAM, PORT), room = 1 << 26;
+    int poll = epoll_create1(0), listener = bound(SOCK_STREAM, PORT);
     bound(SOCK_DGRAM, PORT);  // never read: what it has no room for is dropped, and nothing answers "unreachable"
-    struct sockaddr_ll on = {.sll_family = AF_PACKET, .sll_protocol = htons(0x0800), .sll_ifindex = if_nametoindex(device)};
-    int raw = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, htons(0x0800)), timer = timerfd_create(CLOCK_MONOTONIC, 0);
-    need(raw >= 0 && !bind(raw, (struct sockaddr *)&on, sizeof on), "packet socket");
-    need(!setsockopt(raw, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room), "room");
+    int raw = tap(device), first = tap_in(space, before), timer = timerfd_create(CLOCK_MONOTONIC, 0);
     struct itimerspec end = {.it_value = {to / 1000000000, to % 1000000000}};
     need(!listen(listener, 1024) && !timerfd_settime(timer, TFD_TIMER_ABSTIME, &end, 0), "listen");
-    for (int i = 0, all[] = {listener, raw, timer}; i < 3; i++) {
+    for (int i = 0, all[] = {listener, raw, first, timer}; i < 4; i++) {
         struct epoll_event e = {.events = EPOLLIN, .data.fd = all[i]};
         need(!epoll_ctl(poll, EPOLL_CTL_ADD, all[i], &e), "epoll");
     }
@@ -137,17 +179,15 @@ static void receive(const char *device, int64_t from, int64_t to) {
         int n = epoll_wait(poll, ready, 64, -1);
         for (int i = 0; i < n; i++) {
             int fd = ready[i].data.fd;
-            if (fd == timer) return report();
+            if (fd == timer) return report(from, to);
             if (fd == listener) {
                 struct epoll_event e = {.events = EPOLLIN, .data.fd = accept4(listener, 0, 0, SOCK_NONBLOCK)};
                 need(e.data.fd >= 0 && !epoll_ctl(poll, EPOLL_CTL_ADD, e.data.fd, &e), "accept");
-            } else if (fd == raw) {
+            } else if (fd == raw || fd == first) {
                 struct sockaddr_ll by;
                 socklen_t size = sizeof by;
-                for (ssize_t got; (got = recvfrom(raw, frame, sizeof frame, MSG_TRUNC, (struct sockaddr *)&by, &size)) > 0;) {
-                    int64_t at = now();
-                    if (by.sll_pkttype == PACKET_HOST && at >= from && at < to) seen(frame, (int)got, at);
-                }
+                for (ssize_t got; (got = recvfrom(fd, frame, sizeof frame, MSG_TRUNC, (struct sockaddr *)&by, &size)) > 0;)
+                    if (by.sll_pkttype == PACKET_HOST) (fd == raw ? arrived : entered)(frame, (int)got, now(), from, to);
             } else if (read(fd, sink, sizeof sink) == 0) {
                 close(fd);
             }
@@ -164,12 +204,11 @@ static void flood(char **a) {
     int length = atoi(a[6]) - HEADERS, fd = bound(SOCK_DGRAM, atoi(a[1])), tos = atoi(a[9]);
     uint64_t dice = strtoull(a[8], 0, 10);
     char payload[2048] = {0};
-    need(length >= 8 && length <= (int)sizeof payload, "length");
+    need(length >= 0 && length <= (int)sizeof payload, "length");
     need(!setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof tos), "tos");
     need(!connect(fd, (struct sockaddr *)&to, sizeof to), "connect");
     for (double exact = at; at < end; at = (int64_t)(exact += mean * (1 + jitter * (2 * uniform(&dice) - 1)))) {
         until(at);
-        memcpy(payload, &at, sizeof at);
         if (send(fd, payload, length, 0) == length) sent += at >= from;
     }
     printf("@sent %s %lld\n", a[1], (long long)sent);
@@ -233,6 +272,40 @@ static void plain(const char *device) {
     }
 }
 
+static int bpf(int what, union bpf_attr *ask) { return (int)syscall(SYS_bpf, what, ask, sizeof *ask); }
+
+// scalable DEVICE: what leaves there with ECT(0) leaves with ECT(1) in its place, by a program at the device's egress.
+static void scalable(const char *device) {
+    enum { TOS = 15, SUM = 24, TCX_EGRESS = 47 };  // the last since Linux 6.6
+#define OP(c, d, s, o, i) {.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)}
+#define SET(d, i) OP(BPF_ALU64 | BPF_MOV | BPF_K, d, 0, 0, i)
+#define COPY(d, s) OP(BPF_ALU64 | BPF_MOV | BPF_X, d, s, 0, 0)
+#define CALL(i) OP(BPF_JMP | BPF_CALL, 0, 0, 0, i)
+    struct bpf_insn program[] = {
+        COPY(6, 1),
+        SET(2, TOS), COPY(3, 10), OP(BPF_ALU64 | BPF_ADD | BPF_K, 3, 0, 0, -8), SET(4, 1), CALL(BPF_FUNC_skb_load_bytes),
+        OP(BPF_JMP | BPF_JNE | BPF_K, 0, 0, 0, 0),
+        OP(BPF_LDX | BPF_MEM | BPF_B, 7, 10, -8, 0), COPY(8, 7), OP(BPF_ALU64 | BPF_AND | BPF_K, 8, 0, 0, 3),
+        OP(BPF_JMP | BPF_JNE | BPF_K, 8, 0, 0, 2),
+        COPY(8, 7), OP(BPF_ALU64 | BPF_XOR | BPF_K, 8, 0, 0, 3), OP(BPF_STX | BPF_MEM | BPF_B, 10, 8, -8, 0),
+        // Its word of the header was 0x45 and this octet.
+        COPY(1, 6), SET(2, SUM), COPY(3, 7), OP(BPF_ALU64 | BPF_LSH | BPF_K, 3, 0, 0, 8), OP(BPF_ALU64 | BPF_OR | BPF_K, 3, 0, 0, 0x45),
+        COPY(4, 3), OP(BPF_ALU64 | BPF_XOR | BPF_K, 4, 0, 0, 3 << 8), SET(5, 2), CALL(BPF_FUNC_l3_csum_replace),
+        COPY(1, 6), SET(2, TOS), COPY(3, 10), OP(BPF_ALU64 | BPF_ADD | BPF_K, 3, 0, 0, -8), SET(4, 1), SET(5, 0), CALL(BPF_FUNC_skb_store_bytes),
+        SET(0, 0), OP(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+    };
+    int count = sizeof program / sizeof *program;
+    // Both jumps go to the last two, which let it pass.
+    for (int i = 0; i < count; i++)
+        if (program[i].code == (BPF_JMP | BPF_JNE | BPF_K)) program[i].off = (int16_t)(count - 3 - i);
+    union bpf_attr load = {.prog_type = BPF_PROG_TYPE_SCHED_CLS, .insn_cnt = (uint32_t)count, .insns = (uintptr_t)program,
+                           .license = (uintptr_t)"Apache-2.0"};
+    int fd = bpf(BPF_PROG_LOAD, &load);
+    need(fd >= 0, "program");
+    union bpf_attr attach = {.target_fd = if_nametoindex(device), .attach_bpf_fd = (uint32_t)fd, .attach_type = TCX_EGRESS};
+    need(!bpf(BPF_PROG_ATTACH, &attach), "egress");
+}
+
 // qdisc DEVICE parent M:N handle M: KIND limit PACKETS: as tc adds it, for a kind whose limit has the attribute 1.
 static void qdisc(char **a) {
     struct {
@@ -268,11 +341,12 @@ int main(int argc, char **argv) {
     prctl(PR_SET_TIMERSLACK, 1);
     setvbuf(stdout, 0, _IOFBF, 1 << 16);
     if (!strcmp(what, "now")) printf("%lld\n", (long long)now());
-    else if (!strcmp(what, "receive") && argc == 5) receive(argv[2], atoll(argv[3]), atoll(argv[4]));
+    else if (!strcmp(what, "receive") && argc == 7) receive(argv[2], atoll(argv[3]), atoll(argv[4]), argv[5], argv[6]);
     else if (!strcmp(what, "flood") && argc == 12) flood(argv + 2);
     else if (!strcmp(what, "connect") && argc == 11) connections(argv + 2);
     else if (!strcmp(what, "qdisc") && argc == 10 && !strcmp(argv[8], "limit") && strlen(argv[7]) < 32) qdisc(argv + 2);
     else if (!strcmp(what, "plain") && argc == 3) plain(argv[2]);
+    else if (!strcmp(what, "scalable") && argc == 3) scalable(argv[2]);
     else if (!strcmp(what, "halt")) reboot(RB_POWER_OFF);
     else return fprintf(stderr, "load: %s with %d words?\n", what, argc - 2), 2;
     return 0;

@@ -32,9 +32,12 @@ FIELDS = [
     "throughput_bps",
     "delay_ms",
     "delay_p50_ms",
+    "entered",
+    "lost",
+    "marked",
 ]
 BEGIN = 500_000_000  # ns after boot: the network stands, the receiver listens
-FLOOD_PORT, USER_PORT, TCP_PORT = 7000, 8001, 10001
+FLOOD_PORT, USER_PORT, TCP_PORT, SCALABLE_PORT = 7000, 8001, 10001, 11001
 
 
 def senders(cell, run):
@@ -52,9 +55,13 @@ def senders(cell, run):
         tos = cell.user_dscp << 2 | cell.user_ecn
         words += [udp(USER_PORT + n, 0, cell.rate * USERS, FRAME, tos) for n in range(3)]
         return words, [*floods, *range(USER_PORT, USER_PORT + 3)]
-    words.append(
-        f"connect 10.0.3.2 {TCP_PORT} {cell.connections} {at(0)} {cell.spread_ms * 1_000_000} {at(cell.duration)} {cell.control} {run} {cell.every_ms * 1_000_000}"
+    tcp = lambda port, count, control, seed: (
+        f"connect 10.0.3.2 {port} {count} {at(0)} {cell.spread_ms * 1_000_000} {at(cell.duration)}"
+        f" {control} {seed} {cell.every_ms * 1_000_000}"
     )
+    words.append(tcp(TCP_PORT, cell.connections, cell.control, run))
+    if cell.scalable:
+        words.append(tcp(SCALABLE_PORT, cell.scalable, "dctcp", run + 1000))
     return words, [*floods, *range(TCP_PORT, TCP_PORT + cell.connections)]
 
 
@@ -105,7 +112,7 @@ def script(cell, queue, run):
         f"load={OUT / 'load'}",
         'N() { where=$1; shift; ip netns exec "$where" "$@"; }',
         # How a receiver echoes marks is the congestion control's of its own side. All namespaces have this one.
-        f"echo {cell.control} > /proc/sys/net/ipv4/tcp_congestion_control || echo @error control",
+        f"echo {'dctcp' if cell.scalable else cell.control} > /proc/sys/net/ipv4/tcp_congestion_control || echo @error control",
         "for n in a r d b; do ip netns add $n; N $n ip link set lo up; done",
         "wire() { ip link add $2 netns $1 type veth peer name $4 netns $3; N $1 $load plain $2; N $3 $load plain $4",
         "  N $1 ip link set $2 gso_max_segs 1; N $3 ip link set $4 gso_max_segs 1; N $1 ip link set $2 up; N $3 ip link set $4 up; }",
@@ -122,7 +129,8 @@ def script(cell, queue, run):
         f"N d tc qdisc add dev d1 root {netem}; N r tc qdisc add dev r0 root {netem}",
         *(gate(cell, queue) if ours else kernel_queue(cell, queue, ports)),
         *(f"N {n} sh -c 'echo 1 > /proc/sys/net/ipv4/tcp_ecn'" for n in "ab" if cell.tcp_ecn),
-        f"N b $load receive b0 {BEGIN + round(cell.warmup * 1e9)} {BEGIN + round(cell.duration * 1e9)} &",
+        *["N a $load scalable a0 || echo @error scalable"] * bool(cell.scalable),
+        f"N b $load receive b0 {BEGIN + round(cell.warmup * 1e9)} {BEGIN + round(cell.duration * 1e9)} /run/netns/r r0 &",
         *(f"N a $load {sender} &" for sender in words),
         "wait",
         "sed 's/^/# /' /tmp/gate" if ours else "N r tc -s qdisc show dev r1 | sed 's/^/# /'",
@@ -176,26 +184,28 @@ def boot(cell, queue, run, kernel=OUT / "kernel" / "linux"):
 def rows(cell, name, run, text):
     """A row of the table for each flow, and one for all connections together."""
     told = [line.split() for line in text.splitlines() if line.startswith("@")]
-    if cell.tcp_ecn and any(t[0] == "@tcp" and t[-1] != "ecn" for t in told):
-        sys.exit(f"{cell.name}: {name}: a connection does not speak ECN")
+    speaks = lambda port: cell.tcp_ecn or port >= SCALABLE_PORT
+    if any(t[0] == "@tcp" and speaks(int(t[1])) != (t[-1] == "ecn") for t in told):
+        sys.exit(f"{cell.name}: {name}: a connection speaks ECN, or does not, against its cell")
     seconds = cell.duration - cell.warmup
     sent = {port: int(count) for word, port, count, *_ in (t for t in told if t[0] == "@sent")}
     number = lambda n: n + 1 if cell.floods > 1 else ""
     floods = {str(FLOOD_PORT + n): f"flood{number(n)}" for n in range(cell.floods)}
     names = {**floods, **{str(USER_PORT + n): f"user{n + 1}" for n in range(3)}}
     names |= {str(TCP_PORT + n): f"tcp{n + 1}" for n in range(cell.connections)}
+    names |= {str(SCALABLE_PORT + n): f"scalable{n + 1}" for n in range(cell.scalable)}
     found = []
     got = {t[2]: t[3:] for t in told if t[0] == "@flow"}
     for port in [p for p in names if p in got or p in sent]:
-        _, size, mean, median = got.get(port, (0, 0, 0, 0))
+        _, size, mean, median, *fate = got.get(port, (0,) * 7)
         frame = cell.flood_frame if port in floods else FRAME
         offered = sent[port] * frame * 8 / seconds if port in sent else None
         delays = (
             [float(ms) - cell.delay_ms for ms in (mean, median)]
-            if port in sent and int(size)
+            if int(size)
             else [None, None]
         )
-        found.append([names[port], offered, int(size) * 8 / seconds, *delays])
+        found.append([names[port], offered, int(size) * 8 / seconds, *delays, *fate])
     figure = lambda value, digits: "" if value is None else f"{value:.{digits}f}"
     return [
         dict(
@@ -210,10 +220,11 @@ def rows(cell, name, run, text):
                     figure(rate, 0),
                     figure(mean, 3),
                     figure(median, 2),
+                    *fate,
                 ],
             )
         )
-        for flow, offered, rate, mean, median in found
+        for flow, offered, rate, mean, median, *fate in found
     ]
 
 

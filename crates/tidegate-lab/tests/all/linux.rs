@@ -35,6 +35,9 @@ struct Cell {
     control: Option<String>,
     #[serde(default)]
     tcp_ecn: bool,
+    /// Connections of DCTCP whose packets have ECT(1), beside the others.
+    #[serde(default)]
+    scalable: u64,
     floods: Option<u64>,
     times: Option<u64>,
     flood_frame: Option<u64>,
@@ -65,14 +68,6 @@ impl Loop {
             Loop::Closed | Loop::Gate => 0.10,
         }
     }
-
-    /// The scenario that all its cells are made of, and who is in it beside the flood.
-    fn twin(self) -> (&'static str, &'static str) {
-        match self {
-            Loop::Open => ("linux-open.toml", "user"),
-            Loop::Closed | Loop::Gate => ("linux-closed.toml", "tcp"),
-        }
-    }
 }
 
 /// How far a row of which the difference is explained may be off.
@@ -91,19 +86,47 @@ impl Cell {
         if self.explained.contains_key(queue) { EXPLAINED } else { self.kind.within() }
     }
 
+    fn floods(&self) -> u64 {
+        self.floods.unwrap_or(1)
+    }
+
+    /// The scenario that it is made of, and who is in it whose rate is judged. Of an explained row
+    /// what DCTCP gets is shown in `validation/linux.md` alone.
+    fn twin(&self, queue: &str) -> (&'static str, Vec<&'static str>) {
+        match self.kind {
+            Loop::Open => ("linux-open.toml", vec!["flood", "user"]),
+            _ if self.floods() > 0 => ("linux-closed.toml", vec!["flood", "tcp"]),
+            _ if self.scalable == 0 => ("linux-tcp.toml", vec!["tcp"]),
+            _ if self.explained.contains_key(queue) => ("linux-l4s.toml", vec!["tcp"]),
+            _ => ("linux-l4s.toml", vec!["tcp", "scalable"]),
+        }
+    }
+
     fn sets(&self, seeds: u64) -> Vec<String> {
-        let floods = self.floods.unwrap_or(1);
+        let floods = self.floods();
+        let start = format!("start=\"uniform(0 s, {} ms)\"", self.spread_ms.unwrap_or(10));
         let ecn = |point: Option<u8>| ["off", "ect1", "on"][usize::from(point.unwrap_or(0))];
         let mut sets = vec![
             format!("run.seeds={seeds}"),
             format!("run.duration={} s", self.duration.unwrap_or(25)),
             format!("network.rate={} bit/s", self.rate()),
             format!("network.delay={} ms", self.delay_ms.unwrap_or(20)),
-            format!("group.flood.rate={} bit/s", self.rate() * self.times.unwrap_or(3) / floods),
-            format!("group.flood.count={floods}"),
-            format!("group.flood.packet={} B", self.flood_frame.unwrap_or(1514)),
-            format!("group.flood.ecn={}", ecn(self.flood_ecn)),
         ];
+        if floods > 0 {
+            let rate = self.rate() * self.times.unwrap_or(3) / floods;
+            sets.extend([
+                format!("group.flood.rate={rate} bit/s"),
+                format!("group.flood.count={floods}"),
+                format!("group.flood.packet={} B", self.flood_frame.unwrap_or(1514)),
+                format!("group.flood.ecn={}", ecn(self.flood_ecn)),
+            ]);
+        }
+        if self.scalable > 0 {
+            sets.extend([
+                format!("group.scalable.count={}", self.scalable),
+                format!("group.scalable.{start}"),
+            ]);
+        }
         match self.kind {
             Loop::Open => sets.extend([
                 format!("group.user.ecn={}", ecn(self.user_ecn)),
@@ -111,7 +134,7 @@ impl Cell {
             ]),
             Loop::Closed | Loop::Gate => sets.extend([
                 format!("group.tcp.count={}", self.connections.unwrap_or(4)),
-                format!("group.tcp.start=\"uniform(0 s, {} ms)\"", self.spread_ms.unwrap_or(10)),
+                format!("group.tcp.{start}"),
                 format!("group.tcp.source={}", self.control.as_deref().unwrap_or("cubic")),
                 format!("group.tcp.ecn={}", if self.tcp_ecn { "on" } else { "off" }),
             ]),
@@ -134,6 +157,9 @@ struct Row {
     run: u32,
     flow: String,
     throughput_bps: f64,
+    delay_ms: Option<f64>,
+    entered: Option<f64>,
+    lost: Option<f64>,
 }
 
 fn newest_kernel() -> Vec<Row> {
@@ -159,9 +185,22 @@ fn theirs(rows: &[Row], cell: &str, queue: &str, group: &str) -> f64 {
     sum / runs.len() as f64
 }
 
+/// Of the frames of all flows of `group`, over the kernel's runs: how long one waited in the queue
+/// in ms, and the part of them that was lost.
+fn wait_and_loss(rows: &[Row], cell: &str, queue: &str, group: &str) -> [f64; 2] {
+    let of = || {
+        rows.iter()
+            .filter(|row| row.cell == cell && row.queue == queue && row.flow.starts_with(group))
+    };
+    let sum = |what: fn(&Row) -> f64| -> f64 { of().map(what).sum() };
+    let wait = sum(|row| row.delay_ms.unwrap() * row.throughput_bps);
+    let lost = sum(|row| row.lost.unwrap()) / sum(|row| row.entered.unwrap());
+    [wait / sum(|row| row.throughput_bps), lost]
+}
+
 /// What is too far from the kernel's in a cell behind a queue, each group in a line.
 fn differences(rows: &[Row], name: &str, cell: &Cell, queue: &str, ours: &str) -> Vec<String> {
-    let (twin, others) = cell.kind.twin();
+    let (twin, groups) = cell.twin(queue);
     // Of a fast line two seeds are like each other, unless the row is one of those that are explained.
     let fast = cell.rate() > 20_000_000 && !cell.explained.contains_key(queue);
     let seeds = if cell.kind != Loop::Closed || fast { 2 } else { 4 };
@@ -170,9 +209,9 @@ fn differences(rows: &[Row], name: &str, cell: &Cell, queue: &str, ours: &str) -
     let scenario = jobs::shipped(&format!("validation/scenarios/{twin}"), &sets);
     let document = jobs::document(scenario, ours);
     let mut far = vec![];
-    for group in ["flood", others] {
-        let ours = document.groups.iter().find(|g| g.name == group).unwrap();
-        let ours = ours.throughput_bps.unwrap().mean();
+    for group in groups {
+        let of = document.groups.iter().find(|g| g.name == group).unwrap();
+        let ours = of.throughput_bps.unwrap().mean();
         let theirs = theirs(rows, name, queue, group);
         let starved = cell.kind != Loop::Open && ours.max(theirs) <= STARVED * cell.rate() as f64;
         // Of an explained row a difference of so small a part is chance, too.
@@ -180,6 +219,15 @@ fn differences(rows: &[Row], name: &str, cell: &Cell, queue: &str, ours: &str) -
             && (ours - theirs).abs() <= STARVED * cell.rate() as f64;
         if !starved && !slight && (ours / theirs - 1.0).abs() > cell.within(queue) {
             far.push(format!("{name}, {queue}: {group} gets {ours:.0} for {theirs:.0} bit/s"));
+        }
+        // Without a flood rates are the line's in any case. What tells queues apart is this.
+        if cell.floods() == 0 && !cell.explained.contains_key(queue) {
+            let ours = [of.delay_ms.mean, of.loss_ratio].map(|figure| figure.unwrap().mean());
+            for (ours, theirs) in ours.into_iter().zip(wait_and_loss(rows, name, queue, group)) {
+                if (ours / theirs - 1.0).abs() > cell.within(queue) {
+                    far.push(format!("{name}, {queue}: {group} has {ours:.5} for {theirs:.5}"));
+                }
+            }
         }
     }
     far
@@ -205,13 +253,13 @@ fn too_far(kind: Loop, rows_of_them: usize) -> Vec<String> {
 
 #[test]
 fn queues_share_among_datagrams_as_the_kernel_s() {
-    let far = too_far(Loop::Open, 17);
+    let far = too_far(Loop::Open, 18);
     assert!(far.is_empty(), "{far:#?}");
 }
 
 #[test]
 fn queues_share_between_tcp_and_a_flood_as_the_kernel_s() {
-    let far = too_far(Loop::Closed, 25);
+    let far = too_far(Loop::Closed, 34);
     assert!(far.is_empty(), "{far:#?}");
 }
 
