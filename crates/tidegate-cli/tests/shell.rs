@@ -40,6 +40,8 @@ fn what_cannot_be_meant_is_refused_before_anything_is_made() {
     refuses(&["--down-trace", "back.trace"], &["back.trace: line 2 = 3", "time runs back"]);
     home.write("words.trace", "5\nsix\n");
     refuses(&["--trace", "words.trace"], &["words.trace: line 2", "milliseconds"]);
+    home.write("binary.trace", b"\xff\xfe\0");
+    refuses(&["--trace", "binary.trace"], &["binary.trace: is no text", "milliseconds"]);
     home.write("still.trace", "0\n");
     refuses(&["--trace", "still.trace"], &["still.trace: line 1", "above 0 ms"]);
     home.write("empty.trace", "");

@@ -236,6 +236,7 @@ fn no_network(error: io::Error, outside: Outside) -> Failure {
             "cannot make a network: {error}: this needs root, as with sudo, or a system that lets \
              users make namespaces; one of these may allow it:\n  \
              sysctl -w user.max_user_namespaces=10000\n  \
+             sysctl -w user.max_net_namespaces=10000\n  \
              sysctl -w kernel.unprivileged_userns_clone=1\n  \
              sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
         )),

@@ -98,7 +98,14 @@ fn what_is_wrong_is_said() {
     home.write("empty.pcap", "");
     home.write("letter.txt", "Dear reader, this is not a capture.");
     home.write("head.pcapng", &bytes[..200]);
-    let cases: [(&[&str], &[&str]); 12] = [
+    home.write("cut.pcapng", &bytes[..bytes.len() - 10]);
+    home.write("arp.pcap", arp());
+    let cases: [(&[&str], &[&str]); 14] = [
+        (
+            &["cut.pcapng", "--rate", "10mbit"],
+            &["cut.pcapng: one direction only", "Only a part was read", "the file ends"],
+        ),
+        (&["arp.pcap", "--rate", "10mbit"], &["arp.pcap: no IP packets in it"]),
         (&["capture.pcapng"], &["--rate"]),
         (&["capture.pcapng", "--rate", "0mbit"], &["rate", "0"]),
         (&["capture.pcapng", "--rate", "100"], &["a rate needs a unit, as in \"10 Mbit/s\""]),
@@ -118,6 +125,15 @@ fn what_is_wrong_is_said() {
     for (args, words) in cases {
         home.refuses(2, &[&["advise"], args].concat(), words);
     }
+}
+
+/// A capture of one frame of Ethernet: a question of ARP, padded to 60 bytes.
+fn arp() -> Vec<u8> {
+    let frame = [&[0xff; 6][..], &[2, 0, 0, 0, 0, 1], &[8, 6], &[0; 46]].concat();
+    let words = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1, 1, 0, 60, 60u32];
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    bytes.extend(frame);
+    bytes
 }
 
 #[test]

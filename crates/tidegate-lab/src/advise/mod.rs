@@ -203,8 +203,11 @@ pub enum AdviseError {
     Capture(CaptureError),
     /// It is sound and holds no packet.
     Empty(PathBuf),
-    /// Nobody's answers are in it, and [`Advise::one_direction`] was not asked for.
-    OneDirection(PathBuf),
+    /// No packet of it is one of IP.
+    NoIp(PathBuf, Option<CaptureError>),
+    /// Nobody's answers are in it, and [`Advise::one_direction`] was not asked for; and what stopped
+    /// the reading before the file's end.
+    OneDirection(PathBuf, Option<CaptureError>),
     /// The link or a queue cannot be.
     Queue(ConfigError),
     /// The rebuilt traffic cannot be simulated.
@@ -220,17 +223,30 @@ impl fmt::Display for AdviseError {
             AdviseError::Empty(path) => {
                 write!(f, "`{}` is a capture without a packet", path.display())
             }
-            AdviseError::OneDirection(path) => write!(
-                f,
-                "{}: one direction only: nobody's answers are in it, so round trips and who reacts \
-                 show less well. Capture both directions, or let this one do with --one-direction",
-                path.display()
-            ),
+            AdviseError::NoIp(path, damage) => {
+                write!(f, "{}: no IP packets in it, so nobody to advise", path.display())?;
+                damaged(f, damage.as_ref())
+            }
+            AdviseError::OneDirection(path, damage) => {
+                write!(
+                    f,
+                    "{}: one direction only: nobody's answers are in it, so round trips and who \
+                     reacts show less well. Capture both directions, or let this one do with \
+                     --one-direction",
+                    path.display()
+                )?;
+                damaged(f, damage.as_ref())
+            }
             AdviseError::Queue(error) => error.fmt(f),
             AdviseError::Scenario(problems) => problems.fmt(f),
             AdviseError::Cancelled => f.write_str("cancelled; nothing was written"),
         }
     }
+}
+
+/// What stopped the reading of a capture, behind what was found before.
+fn damaged(f: &mut fmt::Formatter<'_>, damage: Option<&CaptureError>) -> fmt::Result {
+    damage.map_or(Ok(()), |damage| write!(f, "\nOnly a part was read: {damage}"))
 }
 
 impl std::error::Error for AdviseError {}
@@ -243,9 +259,12 @@ impl std::error::Error for AdviseError {}
 pub fn advise(job: &Advise, watch: &dyn Watch) -> Result<Advised, AdviseError> {
     let link = job.link().map_err(AdviseError::Queue)?;
     let survey = Survey::read(&job.capture, watch)?;
+    if !survey.has_ip() {
+        return Err(AdviseError::NoIp(job.capture.clone(), survey.damage));
+    }
     let loaded = survey.loaded();
     if loaded.back_packets == 0 && !job.one_direction {
-        return Err(AdviseError::OneDirection(job.capture.clone()));
+        return Err(AdviseError::OneDirection(job.capture.clone(), survey.damage.clone()));
     }
     let load = Load::new(&survey, &loaded, job.rate);
     let capacity = job.rate.as_bps() as f64;

@@ -143,6 +143,12 @@ impl Survey {
         self.cells -= fewer;
     }
 
+    /// Whether some packet was one of IP.
+    pub(super) fn has_ip(&self) -> bool {
+        let of_link = |address| matches!(address, Address::Mac(_));
+        self.conversations.iter().any(|c| !of_link(c.ends.source))
+    }
+
     /// The flows in the direction that carries more, and how many bytes go the other way.
     pub(super) fn loaded(&self) -> Loaded<'_> {
         let mut bytes: BTreeMap<Place, u64> = BTreeMap::new();

@@ -89,7 +89,8 @@ fn round_trips(judgement: &Judgement<'_>, load: &Load) -> Vec<String> {
     let unknown = all.iter().filter(|j| j.round_trip.is_none()).count();
     if unknown > 0 && unknown == all.len() {
         notes.push(format!(
-            "No round trip is known (no handshake, no answers seen): taken for {USUAL_RTT_MS} ms."
+            "No round trip is known (no handshake, and no answers in both directions): taken for \
+             {USUAL_RTT_MS} ms."
         ));
     } else if unknown > 0 {
         notes.push(format!(
@@ -160,9 +161,10 @@ pub(super) fn of_capture(survey: &Survey) -> Vec<String> {
     if survey.skipped.packets() > 0 {
         notes.push(format!("{}.", survey.skipped));
     }
-    if survey.backward > 0 {
-        notes
-            .push(format!("{} packets were stamped earlier than the one before.", survey.backward));
+    match survey.backward {
+        0 => {}
+        1 => notes.push("A packet was stamped earlier than the one before.".into()),
+        many => notes.push(format!("{many} packets were stamped earlier than the one before.")),
     }
     notes
 }

@@ -187,7 +187,7 @@ impl<T, Q: Qdisc> Bottleneck<T, Q> {
         let slot = self.inside.insert((packet.slot, payload)) as u32;
         self.queue.offer(self.now, packet.with_slot(slot), ack, &mut self.dropped);
         // A free link asks again, whatever it was waiting for.
-        if self.wire.free() <= self.now && self.queue.backlog().packets > 0 {
+        if self.wire.free() <= self.now && self.waits() {
             self.next = Some(self.wire.after(self.now));
         }
     }
@@ -230,7 +230,7 @@ impl<T, Q: Qdisc> Bottleneck<T, Q> {
         let dropped = self.dropped.0.front().map(|first| first.at);
         let arrives = self.under_way.front().map(|first| first.at);
         // A packet that still waits arrives no sooner than the delay after it begins.
-        let begins = self.next.filter(|_| self.queue.backlog().packets > 0);
+        let begins = self.next.filter(|_| self.waits());
         let soonest = arrives.or(begins.map(|begins| begins + self.delay));
         dropped.into_iter().chain(soonest).min()
     }
@@ -245,8 +245,15 @@ impl<T, Q: Qdisc> Bottleneck<T, Q> {
         &self.queue
     }
 
-    /// Makes all departures that begin at or before `now`, each at its own time.
+    /// Whether packets wait in the queue: those inside that have no fate yet. Cheaper than to ask a
+    /// queue of the catalog, which first has to find out which it is.
     #[inline]
+    fn waits(&self) -> bool {
+        self.inside.len() > self.under_way.len() + self.dropped.0.len()
+    }
+
+    /// Makes all departures that begin at or before `now`, each at its own time.
+    #[inline(always)]
     fn catch_up(&mut self, now: Time) {
         self.now = self.now.max(now);
         if self.next.is_some_and(|next| next <= self.now) {
@@ -255,6 +262,7 @@ impl<T, Q: Qdisc> Bottleneck<T, Q> {
     }
 
     // Apart, so that a call on which nothing is due is cheap.
+    #[inline(never)]
     fn depart_due(&mut self) {
         while let Some(at) = self.next.filter(|&next| next <= self.now) {
             self.depart(at);
@@ -264,8 +272,7 @@ impl<T, Q: Qdisc> Bottleneck<T, Q> {
     /// The link, which is free at `at`, asks the queue for a packet.
     fn depart(&mut self, at: Time) {
         let Some(packet) = self.queue.dequeue(at, &mut self.dropped) else {
-            let waits = self.queue.backlog().packets > 0;
-            let wake = self.queue.wake_at().filter(|_| waits);
+            let wake = self.queue.wake_at().filter(|_| self.waits());
             let soonest = at + Span::from_nanos(1);
             self.next = wake.map(|wake| self.wire.at_or_after(wake.max(soonest)));
             return;

@@ -265,7 +265,8 @@ impl Entry for FqPie {
         preset: "paper",
         differs: "Linux hashes flows by its own function. `auto` is none of Linux's: it has sets \
              of places, and where there is no room the longest queue loses its head. Linux \
-             drops what comes, and many floods fill its buffer.",
+             drops what comes, and many floods fill its buffer. Its timer goes by ticks: a kernel \
+             with 250 a second updates every 20 ms where 15 are set.",
         whole: true,
     });
     const PRESETS: &'static [Preset<FqPieConfig>] = &[

@@ -1,6 +1,6 @@
 //! One direction of a shell's link.
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use tidegate::bottleneck::Trace;
@@ -104,7 +104,13 @@ fn trace(path: &Path) -> Result<Trace, Failure> {
     let told = |why: String| Failure::Input(format!("{}: {why}", path.display()));
     let file = File::open(path).map_err(|error| told(error.to_string()))?;
     let mut text = String::new();
-    file.take(MOST_TEXT + 1).read_to_string(&mut text).map_err(|error| told(error.to_string()))?;
+    file.take(MOST_TEXT + 1).read_to_string(&mut text).map_err(|error| {
+        told(if error.kind() == ErrorKind::InvalidData {
+            "is no text; a trace has a time in whole milliseconds on each line".into()
+        } else {
+            error.to_string()
+        })
+    })?;
     if text.len() as u64 > MOST_TEXT {
         return Err(told(format!("is longer than {}", Bytes::new(MOST_TEXT))));
     }

@@ -21,8 +21,8 @@ pub enum Rules {
     /// Linux's: as the RFCs', but the least timeout bounds the deviation of the round trip alone,
     /// so that it is a round trip longer; every partial acknowledgement restarts the timer (RFC
     /// 6582 §4, "slow but steady"); the congestion window is cut, not the data in flight; a
-    /// timeout in a recovery, or in the round trip of a mark, does not cut again. Reno and CUBIC
-    /// have windows of whole segments, CUBIC its slow start's end from HyStart (ha2011); BBR
+    /// timeout in a recovery, or in the round trip of a mark, does not cut again. Reno, CUBIC and
+    /// DCTCP have windows of whole segments, CUBIC its slow start's end from HyStart (ha2011); BBR
     /// has what Linux has beyond its draft. [`Flavor::Rack`] has Linux's states with it.
     Linux,
     /// ns-1's, for Reno and NewReno: see the [module](super).

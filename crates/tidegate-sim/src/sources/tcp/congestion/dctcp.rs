@@ -3,9 +3,19 @@
 //! α, the fraction marked, is smoothed over round trips; a mark leaves 1 − α/2 of the window, once
 //! a round trip, and a loss half. The receiver echoes each packet's own mark (§3.2), in place of
 //! one mark until the sender has answered.
+//!
+//! By Linux's rules the window is in whole segments and α in 1024ths, and both what a mark takes
+//! and what α loses and gains are rounded down (net/ipv4/tcp_dctcp.c). So of three segments a mark
+//! takes none while α is below two thirds.
 use super::marks::Marks;
+use super::reno::grown;
+use super::whole::Whole;
 use super::{Acked, CongestionControl, Loss, MarkFeedback, Needs};
+use crate::sources::Rules;
 use crate::sources::tcp::Tcp;
+
+/// What α is counted in by Linux's rules: parts of one.
+const PARTS: f64 = 1024.0;
 
 tidegate::params! {
     /// The parameters of DCTCP.
@@ -23,6 +33,21 @@ pub(super) struct Dctcp {
     g: f64,
     alpha: f64,
     marks: Marks,
+    /// By Linux's rules.
+    whole: Option<Whole>,
+}
+
+impl Dctcp {
+    /// α after a round trip.
+    fn smoothed(&self, round: Marks) -> f64 {
+        if self.whole.is_none() {
+            return self.alpha + self.g * (round.fraction() - self.alpha);
+        }
+        let (parts, marked) = (self.alpha * PARTS, round.fraction() * PARTS);
+        // What is too little to be rounded goes at once.
+        let loses = if parts * self.g < 1.0 { parts } else { (parts * self.g).floor() };
+        (parts - loses + (marked * self.g).floor()).min(PARTS) / PARTS
+    }
 }
 
 impl CongestionControl for Dctcp {
@@ -30,27 +55,39 @@ impl CongestionControl for Dctcp {
 
     const NEEDS: Needs = Needs { marks: MarkFeedback::Exact, ..Needs::CLASSIC };
 
-    fn new(params: &DctcpParams, _: &Tcp) -> Dctcp {
-        Dctcp { g: params.g, alpha: params.alpha, marks: Marks::default() }
+    fn new(params: &DctcpParams, tcp: &Tcp) -> Dctcp {
+        let whole = (tcp.rules == Rules::Linux).then(Whole::default);
+        Dctcp { g: params.g, alpha: params.alpha, marks: Marks::default(), whole }
     }
 
     fn on_ack(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
-        cwnd + ack.counted() * if cwnd < *ssthresh { 1.0 } else { 1.0 / cwnd }
+        match &mut self.whole {
+            Some(whole) => grown(whole, cwnd, *ssthresh, ack.counted() as u32),
+            None => cwnd + ack.counted() * if cwnd < *ssthresh { 1.0 } else { 1.0 / cwnd },
+        }
     }
 
     fn on_loss(&mut self, loss: &Loss) -> f64 {
-        loss.found / 2.0
+        let half = loss.found / 2.0;
+        match &mut self.whole {
+            Some(whole) => {
+                whole.forget();
+                half.floor()
+            }
+            None => half,
+        }
     }
 
     /// RFC 8257 §3.3 takes the window itself, whose fraction of a segment what is in flight has
     /// not.
     fn on_ecn(&mut self, loss: &Loss) -> f64 {
-        loss.cwnd * (1.0 - self.alpha / 2.0)
+        let takes = loss.cwnd * self.alpha / 2.0;
+        loss.cwnd - if self.whole.is_some() { takes.floor() } else { takes }
     }
 
     fn on_every_ack(&mut self, ack: &Acked) {
         if let Some(round) = self.marks.count(ack) {
-            self.alpha += self.g * (round.fraction() - self.alpha);
+            self.alpha = self.smoothed(round);
         }
     }
 }
@@ -85,5 +122,28 @@ mod tests {
             assert!((control.on_ecn(&loss(64.0, 2.0)) - 64.0 * (1.0 - alpha / 2.0)).abs() < 1e-12);
         }
         assert_eq!(control.on_loss(&loss(64.0, 2.0)), 32.0, "a loss is answered as ever (§3.4)");
+    }
+
+    /// The same by Linux's rules, in 1024ths.
+    #[test]
+    fn linux_counts_whole_segments_and_parts_of_alpha() {
+        let linux = Tcp { rules: Rules::Linux, ..Tcp::reno() };
+        let mut control = Dctcp::new(&DctcpParams::default(), &linux);
+        let left = |control: &mut Dctcp, cwnd| control.on_ecn(&loss(cwnd, 2.0));
+        assert_eq!([3.0, 4.0, 7.0].map(|cwnd| left(&mut control, cwnd)), [2.0, 2.0, 4.0]);
+        let round = |marked, acked| Marks { marked, acked, end: 0 };
+        // 1024 − 64; − 60 and + 64 · 1/4; of 916 57 go, and of 1024 · 1/3 · 1/16 = 21.3 comes 21.
+        for (marked, acked, parts) in [(0, 8, 960.0), (2, 8, 916.0), (1, 3, 880.0)] {
+            control.alpha = control.smoothed(round(marked, acked));
+            assert_eq!(control.alpha * PARTS, parts);
+        }
+        control.alpha = 0.5;
+        assert_eq!([3.0, 4.0, 9.0].map(|cwnd| left(&mut control, cwnd)), [3.0, 3.0, 7.0]);
+        // What is below 16 parts goes at once; of one mark in 64 comes one part.
+        control.alpha = 15.0 / PARTS;
+        assert_eq!(control.smoothed(round(1, 64)) * PARTS, 1.0);
+        assert_eq!(control.on_loss(&loss(7.0, 2.0)), 3.0);
+        let opens: Vec<f64> = (0..4).map(|_| control.on_ack(4.0, &mut 2.0, &ack())).collect();
+        assert_eq!(opens, [4.0, 4.0, 4.0, 5.0]);
     }
 }
