@@ -29,6 +29,17 @@ pub(crate) fn lowered(source: &Source) -> sim::Source {
             ecn: codepoint(t.ecn),
         }),
         Source::Cbr(cbr) => sim::Source::Cbr(lower_cbr(cbr)),
+        Source::Following(f) => sim::Source::Following(sim::Following {
+            follows: sim::FlowId::nth(0), // each flow's own; see `following`
+            window: f.window.in_packets(f.packet),
+            every: f.every,
+            flood: sim::Cbr {
+                rate: f.rate,
+                packet: f.packet,
+                jitter: Prob::clip(f.jitter),
+                ecn: codepoint(f.ecn),
+            },
+        }),
         Source::OnOff(o) => sim::Source::OnOff(sim::OnOff {
             rate: o.rate,
             packet: o.packet,

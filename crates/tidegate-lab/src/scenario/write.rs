@@ -143,6 +143,7 @@ fn write_group(out: &mut String, group: &Group) {
         }
         Source::Tfrc(source) => params(out, source),
         Source::Cbr(source) => params(out, source),
+        Source::Following(source) => params(out, source),
         Source::OnOff(source) => params(out, source),
         Source::Voip(source) => params(out, source),
         Source::Oscillating(source) => params(out, source),
