@@ -3,7 +3,7 @@ use tidegate::{Bytes, ConfigError, Link, Rate, Rng, Seed, Span};
 use tidegate_sim as sim;
 
 use super::SeedPlan;
-use crate::scenario::{Following, Medium, Network, Scenario, Source, lowered};
+use crate::scenario::{Following, Medium, Network, Scenario, Source, lower_following, lowered};
 
 /// The network of `plan`, its managed links with queues that `queue` builds: asked in order, with
 /// the number of each among them.
@@ -77,23 +77,20 @@ fn own_source(scenario: &Scenario, group: usize, index: usize) -> Option<sim::So
             let arrivals = arrivals.of(index, group.count as usize);
             Some(sim::Source::Replay(tidegate_sim::sources::Replay { arrivals }))
         }
-        Source::Following(source) => Some(following(scenario, source, index)),
+        Source::Following(source) => following(scenario, source, index),
         _ => None,
     }
 }
 
-/// The source of flow `index` of a group that follows another one. Flows are in the order of groups.
-fn following(scenario: &Scenario, source: &Following, index: usize) -> sim::Source {
-    let lowered = lowered(&Source::Following(source.clone()));
-    let place = scenario.groups.iter().position(|group| group.name == source.follows.0);
-    let (sim::Source::Following(lowered), Some(place)) = (&lowered, place) else { return lowered };
-    let target = &scenario.groups[place];
-    let first: u32 = scenario.groups[..place].iter().map(|group| group.count).sum();
-    sim::Source::Following(sim::Following {
-        follows: sim::FlowId::nth(first + index as u32 % target.count),
-        window: source.window.in_packets(target.source.packet()),
-        ..lowered.clone()
-    })
+/// The source of flow `index` of a group that follows another one. Flows are in the order of
+/// groups.
+fn following(scenario: &Scenario, source: &Following, index: usize) -> Option<sim::Source> {
+    let groups = &scenario.groups;
+    let place = groups.iter().position(|group| group.name == source.follows.0)?;
+    let (before, target) = (&groups[..place], &groups[place]);
+    let first: u32 = before.iter().map(|group| group.count).sum();
+    let follows = sim::FlowId::nth(first + index as u32 % target.count);
+    Some(sim::Source::Following(lower_following(source, follows, target.source.packet())))
 }
 
 /// What a link of `rate` does besides up to `end`, as the simulator has it; `None` for nothing.

@@ -7,9 +7,8 @@ use super::forge::Forge;
 use super::tcp::Codepoint;
 
 params! {
-    /// A group with `source = "following"`: flow i follows flow i of the group `follows`, and begins
-    /// with its first flow again where that has fewer. The defaults are those of Zhang's set-up for
-    /// ns-2.
+    /// A group with `source = "following"`: flow i follows flow i of the group `follows`, from the
+    /// first on again where that has fewer. The defaults are those of Zhang's set-up for ns-2.
     pub struct Following {
         /// The group whose congestion windows it reads, of TCP; required.
         follows: GroupName = GroupName::default(), "", 0 ..= 0;

@@ -27,7 +27,7 @@ pub(crate) use demand::When;
 pub use drawn::{Drawn, Start, Unit};
 pub use following::{Following, GroupName};
 pub use forge::Forge;
-pub(crate) use lowered::lowered;
+pub(crate) use lowered::{lower_following, lowered};
 pub use medium::{Back, Capacity, Loss, Medium, Walk, Ways};
 pub use model::*;
 pub use periods::Periods;

@@ -153,8 +153,8 @@ impl Ends {
         (packet.map(body), next.as_nanos())
     }
 
-    /// The congestion window that `flow` follows, in segments; 0 if it follows none. Nothing that is
-    /// followed runs ahead, so it is that of `now`.
+    /// The congestion window that `flow` follows, in segments; 0 if it follows none. It is that of
+    /// `now`, since nothing that is followed runs ahead.
     #[inline]
     fn followed(&self, now: u64, flow: u32) -> f64 {
         let target = self.senders[flow as usize].follows();

@@ -9,8 +9,8 @@
 //!
 //! A connection, or an open-loop source, may be the *sole user* of the first link of its way. All
 //! that happens to its sender then comes from itself, so it is computed ahead of everything else.
-//! Only what comes out of that link needs events. A sender whose window another flow follows does not
-//! run ahead, nor does that flow: it reads the window of its own time.
+//! Only what comes out of that link needs events. A sender whose window another flow follows does
+//! not run ahead, nor does that flow: it reads the window of its own time.
 use std::collections::BTreeMap;
 
 use tidegate::ConfigError;

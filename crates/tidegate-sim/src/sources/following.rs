@@ -71,8 +71,8 @@ impl FollowingSender {
         (self.look, self.due) = (Time::ZERO, Time::MAX);
     }
 
-    /// Its turn has come at `now`, when the window has `window` segments: the number of a packet, if
-    /// it sends one, and when its next turn is.
+    /// Its turn has come at `now`, when the window has `window` segments: the number of a packet,
+    /// if it sends one, and when its next turn is.
     pub fn send(&mut self, now: Time, window: f64, dice: &mut Rng) -> (Option<u32>, Time) {
         if now >= self.look {
             self.look = now + self.every;

@@ -149,7 +149,8 @@ fn losses_silence_it() {
     assert!(
         stretches
             .iter()
-            .all(|(first, last)| first % (10 * MS) == 0 && (last + MS) % (10 * MS) == 0)
+            .all(|(first, last)| first.is_multiple_of(10 * MS)
+                && (last + MS).is_multiple_of(10 * MS))
     );
 }
 
