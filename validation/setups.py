@@ -20,6 +20,10 @@ UDP_AND_TCP = [
     ("loss_udp", "loss ratio, UDP", "udp", "loss_ratio", 1.0),
     ("mean_q_pkts", "mean queue, packets", None, "queue_packets", 1.0),
 ]
+# Of several UDP flows ns-2's is the mean of one.
+FLOODS_AND_TCP = [
+    ("udp_thr_mbps", "mean UDP throughput, Mbit/s", "udp", "per_flow", 1e-6)
+] + UDP_AND_TCP[1:]
 TFRC = [
     ("tfrc_thr_mean_mbps", "mean TFRC throughput, Mbit/s", "tfrc", "per_flow", 1e-6),
     ("jain_tfrc", "Jain index of the TFRC flows", "tfrc", "jain", 1.0),
@@ -190,6 +194,20 @@ def held_down(limit, seeds):
     )
 
 
+def follows(queue, packets, seeds, ours):
+    """A set-up of follow-the-window: its flood goes on while a window is of so many packets at least."""
+    return Setup(
+        "follow30",
+        queue,
+        "follow30.tcl",
+        f"cut={packets} overhead=0.0016 warm=20 T=100",
+        seeds,
+        (*ours, "--set", f"group.udp.window={packets} packets"),
+        kind=str(packets),
+        metrics=FLOODS_AND_TCP,
+    )
+
+
 LEAF = f"udp=45e6 leaf=1 {SFB400}"  # a node for each end of each flow; routes alone take 7 s a run
 QUEUES = [
     ("care26", "rem", "care26.tcl", CARE26, 8, rem("network.limit", 100)),
@@ -279,6 +297,15 @@ SETUPS = (
         for name, queue, script, args, seeds, ours in QUEUES
     ]
     + [held_down(100, 12), held_down(200, 6)]
+    + [
+        follows(queue, packets, seeds, ours)
+        for packets, queue, seeds, ours in (
+            (2, "red", 32, ()),
+            (2, "drop_tail", 32, drop_tail("network.limit", 50)),
+            (5, "red", 48, ()),
+            (5, "drop_tail", 32, drop_tail("network.limit", 50)),
+        )
+    ]
 )
 
 # Two-sided 95 % quantiles of Student's t, by degrees of freedom; between the rows the next smaller

@@ -24,7 +24,7 @@ use crate::linux;
 use crate::nearest::did_you_mean;
 use crate::problem::Problems;
 use crate::scenario::{
-    Cbr, Connection, OnOff, Oscillating, Replay, SOURCES, Tfrc, Unresponsive, Voip, Web,
+    Cbr, Connection, Following, OnOff, Oscillating, Replay, SOURCES, Tfrc, Unresponsive, Voip, Web,
 };
 use crate::shipped;
 
@@ -227,6 +227,7 @@ fn source(name: &str, what: &str) -> Page {
             .concat(),
         "tfrc" => keys(Tfrc::PARAMS, &Tfrc::default()),
         "replay" => keys(Replay::PARAMS, &Replay::default()),
+        "following" => keys(Following::PARAMS, &Following::default()),
         "on_off" => keys(OnOff::PARAMS, &OnOff::default()),
         "voip" => keys(Voip::PARAMS, &Voip::default()),
         "oscillating" => keys(Oscillating::PARAMS, &Oscillating::default()),

@@ -56,11 +56,12 @@ pub use measure::outcome::{
 };
 pub use measure::spread::Spread;
 pub use net::forge::{Forge, ForgedKeys};
+pub use net::ids::{FlowId, GroupId, LinkId, NodeId};
 pub use net::medium::{Bleach, Jitter, Loss, MOST_JITTER, Medium, Reorder};
-pub use net::network::{Flow, FlowId, GroupId, LinkId, LinkSpec, MOST, Network, NodeId};
+pub use net::network::{Flow, LinkSpec, MOST, Network};
 #[doc(hidden)]
 pub use reference::simulate_by_packet;
-pub use sources::{Cbr, OnOff, Oscillating, Source, Tcp, Tfrc};
+pub use sources::{Cbr, Following, OnOff, Oscillating, Source, Tcp, Tfrc};
 
 /// The example of the README, compiled and run with the tests.
 #[cfg(doctest)]

@@ -18,7 +18,8 @@ use crate::measure::outcome::{Outcome, Plan};
 use crate::measure::queue_meter::QueueMeter;
 use crate::net::channel::Channel;
 use crate::net::flight::{Body, Flight, Waiting};
-use crate::net::network::{LinkId, LinkSpec, Network};
+use crate::net::ids::LinkId;
+use crate::net::network::{LinkSpec, Network};
 use crate::net::routes::{Kind, Routes};
 use crate::net::wire::Wire;
 

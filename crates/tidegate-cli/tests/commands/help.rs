@@ -190,7 +190,8 @@ fn every_queue_source_and_scenario_is_listed_and_shown() {
         "bbr3",
         "unresponsive",
     ];
-    let others = ["finite", "web", "tfrc", "cbr", "on_off", "voip", "oscillating", "replay"];
+    let others =
+        ["finite", "web", "tfrc", "cbr", "following", "on_off", "voip", "oscillating", "replay"];
     assert_eq!(names("sources"), [&tcp[..], &others].concat());
     assert_eq!(names("scenarios"), scenario_files(), "each is embedded and can be read");
     let text = home.run(&["list"]).out;

@@ -3,7 +3,7 @@ use tidegate::{Bytes, ConfigError, Link, Rate, Rng, Seed, Span};
 use tidegate_sim as sim;
 
 use super::SeedPlan;
-use crate::scenario::{Group, Medium, Network, Scenario, Source, lowered};
+use crate::scenario::{Following, Medium, Network, Scenario, Source, lower_following, lowered};
 
 /// The network of `plan`, its managed links with queues that `queue` builds: asked in order, with
 /// the number of each among them.
@@ -53,8 +53,8 @@ pub(crate) fn network<Q>(
             class: scenario.groups[flow.group as usize].class.of(index),
             start: flow.start,
             stop: flow.stop,
-            source: match replayed(&scenario.groups[flow.group as usize], index) {
-                Some(replay) => replay,
+            source: match own_source(scenario, flow.group as usize, index) {
+                Some(source) => source,
                 None => with_data(&sources[flow.group as usize], flow.data),
             },
         });
@@ -69,11 +69,28 @@ pub(crate) fn network<Q>(
     Ok(network)
 }
 
-/// What flow `index` of `group` replays, if it does.
-fn replayed(group: &Group, index: usize) -> Option<sim::Source> {
-    let Source::Replay(_, arrivals) = &group.source else { return None };
-    let arrivals = arrivals.of(index, group.count as usize);
-    Some(sim::Source::Replay(tidegate_sim::sources::Replay { arrivals }))
+/// The source of flow `index` of the group number `group`, if each flow has another.
+fn own_source(scenario: &Scenario, group: usize, index: usize) -> Option<sim::Source> {
+    let group = &scenario.groups[group];
+    match &group.source {
+        Source::Replay(_, arrivals) => {
+            let arrivals = arrivals.of(index, group.count as usize);
+            Some(sim::Source::Replay(tidegate_sim::sources::Replay { arrivals }))
+        }
+        Source::Following(source) => following(scenario, source, index),
+        _ => None,
+    }
+}
+
+/// The source of flow `index` of a group that follows another one. Flows are in the order of
+/// groups.
+fn following(scenario: &Scenario, source: &Following, index: usize) -> Option<sim::Source> {
+    let groups = &scenario.groups;
+    let place = groups.iter().position(|group| group.name == source.follows.0)?;
+    let (before, target) = (&groups[..place], &groups[place]);
+    let first: u32 = before.iter().map(|group| group.count).sum();
+    let follows = sim::FlowId::nth(first + index as u32 % target.count);
+    Some(sim::Source::Following(lower_following(source, follows, target.source.packet())))
 }
 
 /// What a link of `rate` does besides up to `end`, as the simulator has it; `None` for nothing.
@@ -121,5 +138,30 @@ fn with_data(source: &sim::Source, data: Option<Bytes>) -> sim::Source {
             sim::Source::Tcp(sim::Tcp { data: Some(segments as u32), ..tcp })
         }
         (source, _) => source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attackers_follow_the_flows_of_a_group_in_turn() {
+        let text = "[network]\nrate = \"10 Mbit/s\"\nlimit = \"9 packets\"\n\
+            [[group]]\nname = \"attack\"\nsource = \"following\"\nfollows = \"users\"\ncount = 5\n\
+            rate = \"1 Mbit/s\"\nwindow = \"3 kB\"\n\
+            [[group]]\nname = \"others\"\nsource = \"cbr\"\nrate = \"1 kbit/s\"\ncount = 3\n\
+            [[group]]\nname = \"users\"\nsource = \"sack\"\npacket = \"500 B\"\ncount = 2\n";
+        let scenario = Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap();
+        let seed = Seed::new(1);
+        let plan = SeedPlan::new(&scenario, seed);
+        let network = network(&scenario, &plan, seed, &[], |_, _, _| Ok(())).unwrap();
+        network.check().unwrap();
+        let follows = |flow: &sim::Flow| match &flow.source {
+            sim::Source::Following(source) => Some((source.follows.index(), source.window)),
+            _ => None,
+        };
+        let follows: Vec<_> = network.flows().iter().filter_map(follows).collect();
+        assert_eq!(follows, [8, 9, 8, 9, 8].map(|flow| (flow, 6.0)));
     }
 }

@@ -39,6 +39,8 @@ impl Group {
                 connection.rate()?.as_bps() as f64 * lives.on.law.share_beside(&lives.off.law)
             }
             Source::Cbr(cbr) => cbr.rate.as_bps() as f64,
+            // The most: what it makes of it hangs on the window that it follows.
+            Source::Following(source) => source.rate.as_bps() as f64,
             Source::OnOff(_) | Source::Voip(_) => {
                 let tidegate_sim::Source::OnOff(source) = lowered(&self.source) else {
                     return None;

@@ -1,9 +1,10 @@
 //! From a scenario's source to the simulator's.
-use tidegate::{Ecn, Prob, Size};
+use tidegate::{Bytes, Ecn, Prob, Size};
 use tidegate_sim as sim;
 use tidegate_sim::sources::tcp;
 
 use super::connection::Connection;
+use super::following::Following;
 use super::sources::{Cbr, Source};
 use super::tcp::{Codepoint, Handshake, LossRecovery, Receiver, Rules, Switch, Timestamps};
 
@@ -29,6 +30,10 @@ pub(crate) fn lowered(source: &Source) -> sim::Source {
             ecn: codepoint(t.ecn),
         }),
         Source::Cbr(cbr) => sim::Source::Cbr(lower_cbr(cbr)),
+        // Each flow's own: another one, and segments of another length.
+        Source::Following(f) => {
+            sim::Source::Following(lower_following(f, sim::FlowId::nth(0), f.packet))
+        }
         Source::OnOff(o) => sim::Source::OnOff(sim::OnOff {
             rate: o.rate,
             packet: o.packet,
@@ -119,4 +124,15 @@ fn lower_tcp(connection: &Connection) -> sim::Tcp {
 
 fn lower_cbr(c: &Cbr) -> sim::Cbr {
     sim::Cbr { rate: c.rate, packet: c.packet, jitter: Prob::clip(c.jitter), ecn: codepoint(c.ecn) }
+}
+
+/// The source that follows flow `follows`, whose segments have the length `segment`.
+pub(crate) fn lower_following(
+    f: &Following,
+    follows: sim::FlowId,
+    segment: Bytes,
+) -> sim::Following {
+    let (jitter, ecn) = (Prob::clip(f.jitter), codepoint(f.ecn));
+    let flood = sim::Cbr { rate: f.rate, packet: f.packet, jitter, ecn };
+    sim::Following { follows, flood, window: f.window.in_packets(segment), every: f.every }
 }

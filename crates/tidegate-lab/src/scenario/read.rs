@@ -215,26 +215,20 @@ impl Reader<'_> {
                 ));
             }
             Some("web") => return self.web(table),
-            Some("tfrc") => {
-                return Source::Tfrc(self.source_params(table, "a tfrc [[group]]", &[]));
+            Some(name @ "tfrc") => return Source::Tfrc(self.source_params(table, name, &[])),
+            Some(name @ "cbr") => return Source::Cbr(self.source_params(table, name, &["rate"])),
+            Some(name @ "following") => {
+                let required = ["follows", "rate"];
+                return Source::Following(self.source_params(table, name, &required));
             }
-            Some("cbr") => {
-                return Source::Cbr(self.source_params(table, "a cbr [[group]]", &["rate"]));
+            Some(name @ "on_off") => {
+                return Source::OnOff(self.source_params(table, name, &["rate"]));
             }
-            Some("on_off") => {
-                return Source::OnOff(self.source_params(table, "an on_off [[group]]", &["rate"]));
-            }
-            Some("voip") => {
-                return Source::Voip(self.source_params(table, "a voip [[group]]", &[]));
-            }
+            Some(name @ "voip") => return Source::Voip(self.source_params(table, name, &[])),
             Some("replay") => return self.replay(table),
-            Some("oscillating") => {
+            Some(name @ "oscillating") => {
                 let required = ["high", "low", "high_during"];
-                return Source::Oscillating(self.source_params(
-                    table,
-                    "an oscillating [[group]]",
-                    &required,
-                ));
+                return Source::Oscillating(self.source_params(table, name, &required));
             }
             word => self.no_source(table, word),
         }
@@ -279,22 +273,23 @@ impl Reader<'_> {
         }
     }
 
-    /// A source's own parameters; `what` it is in messages.
+    /// The own parameters of the source called `name`.
     fn source_params<P: Params + Default>(
         &mut self,
         table: &Table<'_>,
-        what: &str,
+        name: &str,
         required: &[&str],
     ) -> P {
+        let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
         let mut params = P::default();
-        self.known(table, what, P::PARAMS, &common_keys());
+        self.known(table, &format!("{article} {name} [[group]]"), P::PARAMS, &common_keys());
         self.params(table, &mut params, required);
         params
     }
 
     /// A capture is read here, so that a mistake is known before anything runs.
     fn replay(&mut self, table: &Table<'_>) -> Source {
-        let replay: Replay = self.source_params(table, "a replay [[group]]", &["capture"]);
+        let replay: Replay = self.source_params(table, "replay", &["capture"]);
         let mut arrivals = Arrivals::default();
         if !replay.capture.0.is_empty() {
             let directory = Path::new(self.doc.file).parent().unwrap_or(Path::new(""));

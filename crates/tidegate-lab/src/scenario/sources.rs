@@ -9,6 +9,7 @@ use tidegate_sim::sources::{Begin, Damping, Law, TfrcRules, Web as SimWeb};
 use super::arrivals::Arrivals;
 use super::connection::Connection;
 use super::drawn::Drawn;
+use super::following::Following;
 use super::forge::Forge;
 use super::periods::Periods;
 use super::tcp::{Codepoint, Data, Tcp};
@@ -28,6 +29,8 @@ pub enum Source {
     Tfrc(Tfrc),
     /// Packets at a fixed rate that heed nothing.
     Cbr(Cbr),
+    /// Packets at a fixed rate while the congestion window of another flow is wide enough.
+    Following(Following),
     /// Packets at a fixed rate for drawn times, silence between them.
     OnOff(OnOff),
     /// Telephone calls.
@@ -83,6 +86,11 @@ pub const SOURCES: &[(&str, &str)] = &[
         "cbr",
         "packets at a fixed rate, with or without jitter, that heed neither loss nor mark (a UDP \
          flood)",
+    ),
+    (
+        "following",
+        "packets at a fixed rate while the congestion window of a TCP is at least a bound, silence \
+         below",
     ),
     (
         "on_off",
@@ -266,6 +274,7 @@ impl Source {
             Source::Web(..) => "web",
             Source::Tfrc(_) => "tfrc",
             Source::Cbr(_) => "cbr",
+            Source::Following(_) => "following",
             Source::OnOff(_) => "on_off",
             Source::Voip(_) => "voip",
             Source::Oscillating(_) => "oscillating",
@@ -281,6 +290,7 @@ impl Source {
             }
             Source::Tfrc(tfrc) => tfrc.packet,
             Source::Cbr(cbr) => cbr.packet,
+            Source::Following(source) => source.packet,
             Source::OnOff(source) => source.packet,
             Source::Voip(voip) => voip.packet,
             Source::Oscillating(source) => source.packet,
@@ -318,6 +328,7 @@ impl Source {
     pub(crate) fn forges(&self) -> Option<(Forge, Span)> {
         match self {
             Source::Cbr(source) => Some((source.forge, source.new_key)),
+            Source::Following(source) => Some((source.forge, source.new_key)),
             Source::OnOff(source) => Some((source.forge, source.new_key)),
             _ => None,
         }
@@ -331,6 +342,7 @@ impl Source {
             }
             Source::Tfrc(_)
             | Source::Cbr(_)
+            | Source::Following(_)
             | Source::OnOff(_)
             | Source::Voip(_)
             | Source::Oscillating(_)

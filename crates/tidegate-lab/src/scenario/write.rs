@@ -126,7 +126,12 @@ fn write_group(out: &mut String, group: &Group) {
     list(out, "from", group.from.iter().cloned());
     list(out, "to", group.to.iter().cloned());
     line(out, "source", &quoted(group.source.name()));
-    match &group.source {
+    write_source(out, &group.source);
+}
+
+/// The keys of a group that its source has.
+fn write_source(out: &mut String, source: &Source) {
+    match source {
         Source::Tcp(connection) => keys(out, connection, ""),
         Source::Finite(connection) => {
             line(out, "congestion", &quoted(connection.name()));
@@ -143,6 +148,7 @@ fn write_group(out: &mut String, group: &Group) {
         }
         Source::Tfrc(source) => params(out, source),
         Source::Cbr(source) => params(out, source),
+        Source::Following(source) => params(out, source),
         Source::OnOff(source) => params(out, source),
         Source::Voip(source) => params(out, source),
         Source::Oscillating(source) => params(out, source),

@@ -7,8 +7,8 @@ use serde_json::Value;
 use tidegate::catalog::QUEUES;
 use tidegate::config::Params;
 use tidegate_lab::scenario::{
-    Cbr, Chain, Dumbbell, GroupParams, Medium, OnOff, Oscillating, Replay, Run, SOURCES, Tcp, Tfrc,
-    Unresponsive, Voip, Web,
+    Cbr, Chain, Dumbbell, Following, GroupParams, Medium, OnOff, Oscillating, Replay, Run, SOURCES,
+    Tcp, Tfrc, Unresponsive, Voip, Web,
 };
 use tidegate_sim::sources::tcp::{
     AimdParams, BbrParams, BinomialParams, CubicParams, DctcpParams, LedbatParams,
@@ -221,6 +221,8 @@ fn others(page: &mut String) {
     page.push_str("\n## Other sources\n");
     section(page, "### `tfrc`", "", Keys::of::<Tfrc>(&[]));
     section(page, "### `cbr`", "", Keys::of::<Cbr>(&[("rate", "required")]));
+    let required = ["follows", "rate"].map(|name| (name, "required"));
+    section(page, "### `following`", "", Keys::of::<Following>(&required));
     section(page, "### `on_off`", "", Keys::of::<OnOff>(&[("rate", "required")]));
     section(page, "### `voip`", "", Keys::of::<Voip>(&[]));
     let required = ["high", "low", "high_during"].map(|name| (name, "required"));

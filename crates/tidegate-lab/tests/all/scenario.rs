@@ -1020,6 +1020,12 @@ count = 2
 source = "unresponsive"
 off = "exponential(uniform(1 s, 5 s))"
 stop = "50 s"
+[[group]]
+name = "shadow"
+source = "following"
+follows = "tcp"
+rate = "2 Mbit/s"
+window = "3 kB"
 "#;
 
 #[test]
@@ -1041,6 +1047,34 @@ fn sources_that_cannot_be_are_named() {
             "above zero",
         ),
         ("\"either\"", "\"off\"", "group.bursts.begin", "on | either"),
+        ("follows = \"tcp\"\n", "", "group.shadow.follows", "required"),
+        ("follows = \"tcp\"", "follows = 7", "group.shadow.follows", ""),
+        (
+            "follows = \"tcp\"",
+            "follows = \"tcpp\"",
+            "group.shadow.follows",
+            "there is no group `tcpp`; did you mean `tcp`?",
+        ),
+        (
+            "follows = \"tcp\"",
+            "follows = \"shadow\"",
+            "group.shadow.follows",
+            "a group cannot follow itself",
+        ),
+        ("follows = \"tcp\"", "follows = \"flood\"", "group.shadow.follows", "`flood` is cbr"),
+        (
+            "follows = \"tcp\"",
+            "follows = \"deaf\"",
+            "group.shadow.follows",
+            "a group of TCP with a congestion window",
+        ),
+        (
+            "window = \"3 kB\"",
+            "window = \"0 packets\"",
+            "group.shadow.window",
+            "must lie in 1 packet",
+        ),
+        ("window = \"3 kB\"", "every = \"1 us\"", "group.shadow.every", "must lie in 100"),
         (
             "erlangs = 20",
             "erlangs = 20\nstart = \"1 s\"",

@@ -9,7 +9,8 @@ use crate::event::prefetch::fetch;
 use crate::event::queue::{Class, Key, NEVER};
 use crate::measure::meters::Meters;
 use crate::net::flight::{Body, Label, flag};
-use crate::net::network::{Flow, FlowId, Network};
+use crate::net::ids::FlowId;
+use crate::net::network::{Flow, Network};
 use crate::net::routes::Routes;
 use crate::sources::tcp::{Arrival, Output, Report, Reports, TcpSender, Wait};
 use crate::sources::{OpenPacket, TfrcArrival};
@@ -138,17 +139,26 @@ impl Ends {
     /// next turn is (`NEVER` for never).
     #[inline]
     pub fn tick(&mut self, now: u64, flow: u32) -> (Option<Body>, u64) {
+        let window = self.followed(now, flow);
         let sender = &mut self.senders[flow as usize];
         let Work::Open(source, _) = &mut sender.work else { return (None, NEVER) };
         if now >= sender.stop.as_nanos() {
             return (None, sender.resume());
         }
-        let (packet, next) = source.send(Time::from_nanos(now), &mut sender.dice);
+        let (packet, next) = source.send(Time::from_nanos(now), window, &mut sender.dice);
         // A next turn after the stop would come too late to start again.
         let next = if sender.again.is_empty() { next } else { next.min(sender.stop) };
         let body =
             |OpenPacket { number, len, ecn }: OpenPacket| Body::new(now, number, len, ecn as u8, 0);
         (packet.map(body), next.as_nanos())
+    }
+
+    /// The congestion window that `flow` follows, in segments; 0 if it follows none. It is that of
+    /// `now`, since nothing that is followed runs ahead.
+    #[inline]
+    fn followed(&self, now: u64, flow: u32) -> f64 {
+        let target = self.senders[flow as usize].follows();
+        target.map_or(0.0, |t| self.senders[t.index()].window(Time::from_nanos(now)))
     }
 
     /// It is the turn of `flow`, which is open loop and alone on its first link.

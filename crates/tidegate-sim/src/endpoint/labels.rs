@@ -5,7 +5,8 @@ use tidegate::{Asks, Hosts, Seed};
 use crate::event::prefetch::fetch;
 use crate::net::flight::{Body, Label};
 use crate::net::forge::Forger;
-use crate::net::network::{FlowId, Network};
+use crate::net::ids::FlowId;
+use crate::net::network::Network;
 
 /// The labels of all flows.
 #[derive(Clone, Debug)]

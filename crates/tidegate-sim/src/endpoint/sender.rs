@@ -2,6 +2,7 @@
 use tidegate::{Rng, Time};
 
 use crate::event::queue::NEVER;
+use crate::net::ids::FlowId;
 use crate::net::network::Flow;
 use crate::net::routes::Way;
 use crate::sources::tcp::TcpSender;
@@ -82,6 +83,24 @@ impl Sender {
         let again = again.iter().rev().copied().collect();
         let (stop, timeout) = (flow.stop, Time::MAX);
         Sender { stop, again, send, timeout, work, life: 0, dice, there, sole_user }
+    }
+
+    /// The flow whose window it follows.
+    #[inline]
+    pub(super) fn follows(&self) -> Option<FlowId> {
+        match &self.work {
+            Work::Open(source, _) => source.follows(),
+            _ => None,
+        }
+    }
+
+    /// The congestion window of its connection at `now`, in segments; 0 while none is open.
+    pub(super) fn window(&self, now: Time) -> f64 {
+        match &self.work {
+            Work::Tcp(_, Some(session)) if session.idle => 0.0,
+            Work::Tcp(tcp, _) if now < self.stop => tcp.window(),
+            _ => 0.0,
+        }
     }
 
     /// Its stop has come: when it starts again, [`NEVER`] if it does not.

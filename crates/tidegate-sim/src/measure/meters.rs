@@ -13,7 +13,8 @@ use crate::measure::outcome::{
 };
 use crate::measure::spread::{Spread, Windows};
 use crate::net::flight::{Body, Flight, flag};
-use crate::net::network::{GroupId, Network};
+use crate::net::ids::GroupId;
+use crate::net::network::Network;
 
 /// The bins per octave of a flow's histogram, as a power of two.
 const FLOW_BITS: u32 = 3;

@@ -9,7 +9,7 @@ use tidegate::{ConfigError, DropReason, MarkReason, Rate, Span, Time};
 use crate::measure::delay::Delay;
 use crate::measure::histogram::Histogram;
 use crate::measure::spread::Spread;
-use crate::net::network::{GroupId, LinkId};
+use crate::net::ids::{GroupId, LinkId};
 
 /// The most readings of a series, over all groups.
 const MOST_READINGS: u64 = 10_000_000;

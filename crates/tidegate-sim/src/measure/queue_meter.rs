@@ -12,8 +12,9 @@ use crate::measure::outcome::{
 use crate::measure::spread::Gaps;
 use crate::net::channel::Sent;
 use crate::net::flight::Flight;
+use crate::net::ids::LinkId;
 use crate::net::medium::Medium;
-use crate::net::network::{LinkId, LinkSpec, Network};
+use crate::net::network::{LinkSpec, Network};
 
 /// The meters of one link behind a queue.
 #[derive(Clone, Debug)]

@@ -50,7 +50,8 @@ pub(super) struct Links {
     /// How many flows go this way.
     pub(super) flows: u32,
     /// Nothing but what comes back to it and its own timers happens to the first of them, which is
-    /// one connection from its start to its stop or is open loop.
+    /// one connection from its start to its stop or is open loop, and nobody reads its window. Where
+    /// there are more, none of them runs ahead.
     pub(super) plain: bool,
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod channel;
 mod feeds;
 pub(crate) mod flight;
 pub(crate) mod forge;
+pub(crate) mod ids;
 pub(crate) mod line;
 pub(crate) mod medium;
 pub(crate) mod merge;

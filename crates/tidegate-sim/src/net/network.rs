@@ -1,44 +1,14 @@
 //! The description of a network: nodes, links and groups of flows.
 //! [`Simulation`](crate::Simulation) runs it.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tidegate::bottleneck::Capacity;
 use tidegate::{Asks, ConfigError, Rate, Size, Span, Time, catalog::AnyQueue};
 
 use super::forge::Forge;
+use super::ids::{FlowId, GroupId, LinkId, NodeId};
 use super::medium::Medium;
 use crate::sources::{Period, Source, check_periods};
-
-macro_rules! index {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub(crate) u32);
-        impl $name {
-            /// Its position among its kind, from 0.
-            pub const fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-    };
-}
-
-index! {
-    /// A node of a [`Network`].
-    NodeId
-}
-index! {
-    /// A directed link of a [`Network`].
-    LinkId
-}
-index! {
-    /// A group of flows of a [`Network`].
-    GroupId
-}
-index! {
-    /// A flow of a [`Network`].
-    FlowId
-}
 
 /// The most nodes, links or flows of one network: ten million.
 pub const MOST: usize = 10_000_000;
@@ -357,6 +327,27 @@ impl<Q> Network<Q> {
                 return Err(ConfigError::new(field("keys"), flow.key, why));
             }
         }
-        flow.source.check().map_err(|e| ConfigError { field: field(&e.field), ..e })
+        flow.source.check().map_err(|e| ConfigError { field: field(&e.field), ..e })?;
+        match &flow.source {
+            Source::Following(source) => self.check_followed(field("follows"), source.follows),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_followed(&self, field: String, target: FlowId) -> Result<(), ConfigError> {
+        let source = self.flows.get(target.index()).map(|flow| &flow.source);
+        if source.is_some_and(|source| source.tcp().is_some()) {
+            return Ok(());
+        }
+        Err(ConfigError::new(field, target.0, "must be a flow of this network that uses TCP"))
+    }
+
+    /// The flows whose windows others follow.
+    pub(crate) fn followed(&self) -> BTreeSet<FlowId> {
+        let follows = |flow: &Flow| match &flow.source {
+            Source::Following(source) => Some(source.follows),
+            _ => None,
+        };
+        self.flows.iter().filter_map(follows).collect()
     }
 }

@@ -9,7 +9,8 @@
 //!
 //! A connection, or an open-loop source, may be the *sole user* of the first link of its way. All
 //! that happens to its sender then comes from itself, so it is computed ahead of everything else.
-//! Only what comes out of that link needs events.
+//! Only what comes out of that link needs events. A sender whose window another flow follows does
+//! not run ahead, nor does that flow: it reads the window of its own time.
 use std::collections::BTreeMap;
 
 use tidegate::ConfigError;
@@ -19,7 +20,8 @@ use super::merge_point::MergePoint;
 use super::paths::Finder;
 use crate::event::queue::{NEVER, NONE};
 use crate::net::flight::Flight;
-use crate::net::network::{FlowId, Network};
+use crate::net::ids::FlowId;
+use crate::net::network::Network;
 use crate::sources::Source;
 
 /// What a packet does next.
@@ -156,6 +158,7 @@ impl Routes {
         let mut finder = Finder::new(network);
         let mut pairs: BTreeMap<(u32, u32, Answers), usize> = BTreeMap::new();
         let mut links: Vec<Links> = Vec::new();
+        let followed = network.followed();
         let mut which = Vec::with_capacity(network.flows.len());
         for (i, flow) in network.flows.iter().enumerate() {
             let answers = Answers::to(&flow.source);
@@ -181,8 +184,11 @@ impl Routes {
                 };
                 let again =
                     network.again.get(&FlowId(i as u32)).is_some_and(|periods| !periods.is_empty());
-                let plain =
-                    answers == Answers::None || matches!(flow.source, Source::Tcp(_)) && !again;
+                let plain = match &flow.source {
+                    Source::Following(_) => false,
+                    Source::Tcp(_) => !again && !followed.contains(&FlowId(i as u32)),
+                    _ => answers == Answers::None,
+                };
                 links.push(Links { there, back, answers, flows: 0, plain });
             }
             links[*known].flows += 1;

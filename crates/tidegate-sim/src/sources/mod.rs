@@ -2,6 +2,7 @@
 use tidegate::{Bytes, ConfigError, Rate};
 
 mod cbr;
+mod following;
 mod law;
 mod on_off;
 mod open;
@@ -12,6 +13,7 @@ mod tfrc;
 mod web;
 
 pub use cbr::Cbr;
+pub use following::Following;
 pub use law::Law;
 pub use on_off::{Begin, OnOff};
 pub(crate) use open::{Open, OpenPacket};
@@ -36,6 +38,8 @@ pub enum Source {
     Tfrc(Tfrc),
     /// Packets at a constant rate, whatever is lost.
     Cbr(Cbr),
+    /// Packets at a constant rate while the congestion window of another flow is open wide.
+    Following(Following),
     /// Packets at a constant rate during on periods of random length, silence between them.
     OnOff(OnOff),
     /// Packets at a rate that switches between two values on a timetable.
@@ -57,6 +61,7 @@ impl Source {
             Source::Web(web) => Some(&web.tcp),
             Source::Tfrc(_)
             | Source::Cbr(_)
+            | Source::Following(_)
             | Source::OnOff(_)
             | Source::Oscillating(_)
             | Source::Replay(_) => None,
@@ -73,6 +78,7 @@ impl Source {
             Source::Web(web) => web.check(),
             Source::Tfrc(tfrc) => tfrc.check(),
             Source::Cbr(cbr) => cbr.check(),
+            Source::Following(source) => source.check(),
             Source::OnOff(source) => source.check(),
             Source::Oscillating(source) => source.check(),
             Source::Replay(source) => source.check(),

@@ -3,14 +3,17 @@ use tidegate::{Ecn, Rng, Time};
 
 use super::Source;
 use super::cbr::CbrSender;
+use super::following::FollowingSender;
 use super::on_off::OnOffSender;
 use super::oscillating::OscillatingSender;
 use super::replay::ReplaySender;
+use crate::net::ids::FlowId;
 
 /// A source that is open loop, at work.
 #[derive(Clone, Debug)]
 pub(crate) enum Open {
     Cbr(CbrSender),
+    Following(Box<FollowingSender>),
     OnOff(Box<OnOffSender>),
     Oscillating(Box<OscillatingSender>),
     Replay(ReplaySender),
@@ -30,6 +33,7 @@ impl Open {
         Some(match source {
             Source::Tcp(_) | Source::Web(_) | Source::Tfrc(_) => return None,
             Source::Cbr(cbr) => Open::Cbr(CbrSender::new(cbr)),
+            Source::Following(source) => Open::Following(Box::new(FollowingSender::new(source))),
             Source::OnOff(on_off) => Open::OnOff(Box::new(OnOffSender::new(on_off, flow, dice))),
             Source::Replay(source) => Open::Replay(ReplaySender::new(source)),
             Source::Oscillating(source) => {
@@ -43,6 +47,7 @@ impl Open {
     pub fn least_len(&self) -> u32 {
         match self {
             Open::Cbr(source) => source.len,
+            Open::Following(source) => source.cbr.len,
             Open::OnOff(source) => source.len,
             Open::Oscillating(source) => source.len,
             Open::Replay(source) => source.next_len(),
@@ -52,16 +57,26 @@ impl Open {
     /// Starts again after silence.
     pub fn restart(&mut self) {
         match self {
+            Open::Following(source) => source.restart(),
             Open::OnOff(source) => source.restart(),
             Open::Replay(source) => source.restart(),
             Open::Cbr(_) | Open::Oscillating(_) => {}
         }
     }
 
-    /// Its turn has come at `now`: a packet, if it sends one, and when its next turn comes (at
-    /// least a nanosecond later).
+    /// The flow whose window it follows.
     #[inline]
-    pub fn send(&mut self, now: Time, dice: &mut Rng) -> (Option<OpenPacket>, Time) {
+    pub fn follows(&self) -> Option<FlowId> {
+        match self {
+            Open::Following(source) => Some(source.follows),
+            _ => None,
+        }
+    }
+
+    /// Its turn has come at `now`, when the window that it follows, if any, has `window` segments:
+    /// a packet, if it sends one, and when its next turn comes (at least a nanosecond later).
+    #[inline]
+    pub fn send(&mut self, now: Time, window: f64, dice: &mut Rng) -> (Option<OpenPacket>, Time) {
         let ((number, next), len, ecn) = match self {
             Open::Cbr(cbr) => {
                 let (number, next) = cbr.send(now, dice);
@@ -73,6 +88,9 @@ impl Open {
                     packet.map(|(number, a)| OpenPacket { number, len: a.len, ecn: a.ecn }),
                     next,
                 );
+            }
+            Open::Following(source) => {
+                (source.send(now, window, dice), source.cbr.len, source.cbr.ecn)
             }
             Open::OnOff(source) => (source.send(now, dice), source.len, source.ecn),
             Open::Oscillating(source) => (source.send(now, dice), source.len, source.ecn),

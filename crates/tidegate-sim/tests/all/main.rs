@@ -8,6 +8,7 @@ mod at_queues;
 mod bbr;
 mod bottleneck;
 mod cheats;
+mod following;
 mod laws;
 mod ledbat;
 mod media;

@@ -10,8 +10,9 @@ use tidegate_sim::sources::{
     Timestamps, Web,
 };
 use tidegate_sim::{
-    Bleach, Cbr, Delays, Flow, Forge, ForgedKeys, GroupId, Jitter, Loss, Medium, Network, NodeId,
-    OnOff, Oscillating, Outcome, Plan, Reorder, Simulation, Source, Tcp, Tfrc, simulate_by_packet,
+    Bleach, Cbr, Delays, Flow, FlowId, Following, Forge, ForgedKeys, GroupId, Jitter, Loss, Medium,
+    Network, NodeId, OnOff, Oscillating, Outcome, Plan, Reorder, Simulation, Source, Tcp, Tfrc,
+    simulate_by_packet,
 };
 
 /// What receivers acknowledge: most are honest.
@@ -37,13 +38,23 @@ struct Draw {
     groups: [GroupId; 2],
     /// How likely a link behind a queue does more than carry packets at one rate.
     media: f64,
+    /// How likely a source follows the window of a connection, where there is one.
+    followers: f64,
+    connections: Vec<FlowId>,
 }
 
 impl Draw {
     fn new(seed: u64) -> Draw {
         let mut network = Network::new();
         let groups = [network.group("a"), network.group("b")];
-        Draw { dice: Rng::from_seed(mix(seed)), network, groups, media: 0.0 }
+        Draw {
+            dice: Rng::from_seed(mix(seed)),
+            network,
+            groups,
+            media: 0.0,
+            followers: 0.0,
+            connections: vec![],
+        }
     }
 
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
@@ -215,8 +226,25 @@ impl Draw {
         }
     }
 
+    /// A source that follows a connection. Small windows and round times, so that it is often
+    /// silent and often looks when an acknowledgement comes.
+    fn following(&mut self) -> Source {
+        let rate = Rate::from_bps(self.pick(&[100_000, 1_000_000, 8_000_000]));
+        let jitter = self.pick(&[Prob::ZERO, Prob::clip(0.5)]);
+        let flood = Cbr::new(rate, Bytes::new(self.pick(&[1000, 50]))).with_jitter(jitter);
+        Source::Following(Following {
+            follows: self.pick(&self.connections.clone()),
+            flood,
+            window: self.pick(&[1.5, 2.0, 3.0, 5.0, 12.0]),
+            every: Span::from_micros(self.pick(&[10_000, 1000, 1000, 777])),
+        })
+    }
+
     #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn source(&mut self) -> Source {
+        if self.followers > 0.0 && !self.connections.is_empty() && self.chance(self.followers) {
+            return self.following();
+        }
         if self.chance(0.4) {
             return self.open();
         }
@@ -300,9 +328,17 @@ impl Draw {
         let tfrc = matches!(source, Source::Tfrc(_));
         let forges = matches!(
             source,
-            Source::Cbr(_) | Source::OnOff(_) | Source::Oscillating(_) | Source::Replay(_)
+            Source::Cbr(_)
+                | Source::Following(_)
+                | Source::OnOff(_)
+                | Source::Oscillating(_)
+                | Source::Replay(_)
         );
+        let connects = source.tcp().is_some();
         let id = self.network.flow(Flow { group, from, to, key, class, start, stop, source });
+        if connects {
+            self.connections.push(id);
+        }
         if forges && self.chance(0.4) {
             let keep = self.pick(&[Span::ZERO, Span::from_millis(30)]);
             let keys = if self.chance(0.5) {
@@ -415,16 +451,14 @@ fn gathered(mut draw: Draw, seed: u64) -> Network {
             ..Tcp::ns2(flavor)
         });
         let (group, start, stop) = (draw.groups[key as usize % 2], Time::ZERO, Time::MAX);
-        draw.network.flow(Flow {
-            group,
-            from: ends[0],
-            to: ends[1],
-            key,
-            class: 0,
-            start,
-            stop,
-            source,
-        });
+        let [from, to] = ends;
+        let id = draw.network.flow(Flow { group, from, to, key, class: 0, start, stop, source });
+        draw.connections.push(id);
+        if draw.followers > 0.0 && draw.chance(draw.followers) {
+            let [from, to] = [a, b].map(|router| draw.own(router, access, |draw| delay(draw)));
+            let source = draw.following();
+            draw.network.flow(Flow { group, from, to, key: !key, class: 0, start, stop, source });
+        }
     }
     draw.network
 }
@@ -631,6 +665,20 @@ fn what_links_do_besides_changes_nothing() {
     (5500..5600).for_each(|seed| all.compare(gathered(with(seed), seed), seed));
     assert!(all.packets > 300_000 && all.drops > 3_000, "too little was compared: {all:?}");
     assert!(all.lost > 3_000 && all.late > 3_000, "too little was compared: {all:?}");
+}
+
+/// Sources that follow the window of a connection, which would else run ahead, on chains, in
+/// dumbbells and where acknowledgements meet.
+#[test]
+fn a_window_that_is_followed_is_that_of_now() {
+    let mut all = Seen::default();
+    let with = |seed| Draw { followers: 0.4, ..Draw::new(seed) };
+    let over = |seed| Draw { media: 0.8, ..with(seed) };
+    (6000..6200).for_each(|seed| all.compare(chained(with(seed)), seed));
+    (6200..6500).for_each(|seed| all.compare(between_routers(with(seed)), seed));
+    (6500..6700).for_each(|seed| all.compare(gathered(with(seed), seed), seed));
+    (6700..6800).for_each(|seed| all.compare(between_routers(over(seed)), seed));
+    assert!(all.packets > 300_000 && all.drops > 3_000, "too little was compared: {all:?}");
 }
 
 #[test]

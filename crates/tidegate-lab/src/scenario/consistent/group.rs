@@ -146,6 +146,7 @@ impl OneGroup<'_, '_, '_> {
         if matches!(group.source, Source::Tfrc(_)) && group.active.count() > 1 {
             self.refuse("active", "a tfrc flow has one period only; it cannot start again");
         }
+        self.follows();
         self.forge();
         self.receiver();
         if let Source::Replay(_, arrivals) = &group.source
@@ -155,6 +156,26 @@ impl OneGroup<'_, '_, '_> {
                 "count",
                 format!("is more than the capture's flows, {}", arrivals.flows.len()),
             );
+        }
+    }
+
+    /// Who follows a window needs a group that has one.
+    fn follows(&mut self) {
+        let Source::Following(source) = &self.group.source else { return };
+        let name = &source.follows.0;
+        let groups = &self.scenario.groups;
+        let Some(target) = groups.iter().find(|group| group.name == *name) else {
+            let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+            let near = crate::nearest::did_you_mean(name, &names).unwrap_or_default();
+            return self.refuse("follows", format!("there is no group `{name}`{near}"));
+        };
+        if *name == self.group.name {
+            self.refuse("follows", "a group cannot follow itself");
+        } else if target.source.tcp().is_none() || !target.source.heeds_loss() {
+            let what = target.source.name();
+            let why =
+                format!("must be a group of TCP with a congestion window; `{name}` is {what}");
+            self.refuse("follows", why);
         }
     }
 

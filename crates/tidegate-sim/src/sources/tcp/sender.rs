@@ -47,6 +47,12 @@ impl TcpSender {
         self.connection.una == self.connection.end
     }
 
+    /// The congestion window, in segments, without what fast recovery adds; 0 before the first
+    /// segment is sent and when all data are acknowledged.
+    pub fn window(&self) -> f64 {
+        if self.connection.max == 0 || self.is_done() { 0.0 } else { self.connection.window.cwnd }
+    }
+
     /// The length of the shortest packet that it may send next.
     #[inline]
     pub fn least_len(&self) -> u16 {
