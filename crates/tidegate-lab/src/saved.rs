@@ -144,12 +144,17 @@ fn other_schema(value: &Value) -> Option<String> {
 fn bytes(path: &Path) -> Result<Vec<u8>, Unreadable> {
     let wrong = |why: String| Unreadable { path: path.into(), why };
     let file = fs::File::open(path).map_err(|error| wrong(error.kind().to_string()))?;
+    let too_large = || wrong(format!("is larger than {} GB", LIMIT / 1_000_000_000));
+    // What says its length is not read in vain.
+    if file.metadata().is_ok_and(|meta| meta.len() > LIMIT) {
+        return Err(too_large());
+    }
     let mut bytes = vec![];
     file.take(LIMIT + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| wrong(error.kind().to_string()))?;
     if bytes.len() as u64 > LIMIT {
-        return Err(wrong(format!("is larger than {} GB", LIMIT / 1_000_000_000)));
+        return Err(too_large());
     }
     Ok(bytes)
 }

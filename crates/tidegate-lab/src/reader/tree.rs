@@ -390,6 +390,11 @@ fn sentence(error: &toml_span::Error) -> String {
         UnexpectedEof => "the file ends in the middle of something".into(),
         UnterminatedString => "the text has no closing quote".into(),
         ExceededDepthLimit => "nested too deeply".into(),
-        _ => error.to_string(),
+        _ => error.to_string().chars().map(spelled).collect(),
     }
+}
+
+/// A control character spelled out: a terminal would obey it.
+fn spelled(c: char) -> String {
+    if c.is_control() { c.escape_default().to_string() } else { c.into() }
 }

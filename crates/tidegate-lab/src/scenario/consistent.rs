@@ -199,11 +199,15 @@ impl Look<'_, '_> {
     fn queues(&mut self, scenario: &Scenario) {
         let bottleneck = scenario.bottleneck();
         if let Err(error) = Link::new(bottleneck.rate, bottleneck.limit, bottleneck.mean_packet) {
-            let field = match (&scenario.network, error.field.as_str()) {
-                (Network::Graph(_), "limit") => "link".into(),
-                (_, field) => format!("network.{field}"),
+            let table = match &scenario.network {
+                Network::Dumbbell(..) => "network".into(),
+                Network::Graph(graph) => {
+                    let watched = graph.links.iter().position(|link| link.watch);
+                    format!("link.{}", watched.map_or(1, |at| at + 1))
+                }
             };
-            return self.refuse(&field, error.why);
+            let path = self.written(&format!("{table}.{}", error.field));
+            return self.refuse(&path, error.why);
         }
         self.queue("queue", &scenario.queue, &bottleneck);
         for (i, spec) in scenario.compare.iter().enumerate() {

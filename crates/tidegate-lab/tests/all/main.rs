@@ -1,6 +1,8 @@
 //! The tests of the lab, in one binary: what they share is compiled and linked once.
 #[path = "../support/jobs.rs"]
 pub(crate) mod jobs;
+#[path = "../support/refusals.rs"]
+pub(crate) mod refusals;
 #[path = "../support/shipped.rs"]
 pub(crate) mod shipped;
 #[path = "../support/wire.rs"]
@@ -9,15 +11,23 @@ pub(crate) mod wire;
 mod advise;
 mod attacks_page;
 mod choosing_page;
+mod conflicts;
 mod coverage;
+mod demand;
 mod derived;
 mod docs;
+mod fair_shares;
 mod figures;
 mod forge;
+mod group_conflicts;
+mod group_sources;
+mod laws;
+mod laws_drawn;
 mod linux;
 mod load;
 mod no_harm;
 mod ns2;
+mod overrides;
 mod paper;
 mod paper_shown;
 mod papers_readme;
@@ -27,13 +37,18 @@ mod print;
 mod protection_draft;
 mod published_attacks;
 mod published_cebinae;
+mod queues_fit;
 mod recovery;
 mod replay;
 mod rfc7928;
+mod round_trips;
 mod run;
+mod saved;
 mod scenario;
 mod sources;
 mod store;
 mod suite;
+mod toml;
 mod topology;
 mod ways;
+mod written;

@@ -867,7 +867,7 @@ fn bad_graphs_are_named() {
             "cannot end where it begins",
         ),
         ("limit = \"200 kB\"\n", "", "link", "must have a limit"),
-        ("limit = \"200 kB\"\n", "limit = \"900 B\"\n", "link", "at least one packet"),
+        ("limit = \"200 kB\"\n", "limit = \"900 B\"\n", "link.1.limit", "at least one packet"),
         (
             "limit = \"200 kB\"\n",
             "limit = \"200 kB\"\nwatch = 3\n",

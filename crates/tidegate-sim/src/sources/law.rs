@@ -163,7 +163,12 @@ impl Law {
                 *median as f64 * angle / libm::sin(angle)
             }
             Law::LogNormal { median, sigma } => *median as f64 * libm::exp(sigma * sigma / 2.0),
-            Law::Mix(first, laws) => first * laws[0].mean() + (1.0 - first) * laws[1].mean(),
+            Law::Mix(first, laws) => {
+                // A part that is never drawn adds nothing, be its mean infinite.
+                let part =
+                    |share: f64, law: &Law| if share > 0.0 { share * law.mean() } else { 0.0 };
+                part(*first, &laws[0]) + part(1.0 - first, &laws[1])
+            }
             Law::Within(law, least, most) => law.mean_within(*least, *most),
             Law::Scaled(law, by) => law.at_scale(1_000_000).mean() * by.mean() / 1e6,
         }

@@ -101,6 +101,8 @@ impl OneGroup<'_, '_, '_> {
     fn params(&mut self) {
         if let Err(error) = lowered(&self.group.source).check() {
             let key = match error.field.as_str() {
+                // A call is on while its caller talks.
+                "on" if matches!(self.group.source, Source::Voip(_)) => "talk",
                 "segment" => "packet",
                 "receiver_window" => "window",
                 "flavor" => "loss_recovery",
