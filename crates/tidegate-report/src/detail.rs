@@ -149,4 +149,81 @@ mod tests {
         );
         assert!(queues(&[&document]).heads.is_empty());
     }
+
+    fn group(name: &str, rtt: Option<f64>, again: f64) -> Group {
+        Group {
+            name: name.into(),
+            rtt_ms: Delay { p50: rtt.and_then(Figure::exact), ..Delay::default() },
+            retransmitted_bytes: Figure::exact(again),
+            ..Group::default()
+        }
+    }
+
+    fn cells(detail: &Detail, head: &str) -> Vec<String> {
+        let at = detail.heads.iter().position(|known| *known == head).expect(head);
+        detail.rows.iter().map(|(_, cells)| cells[at].clone()).collect()
+    }
+
+    #[test]
+    fn every_row_has_a_cell_for_each_head() {
+        let groups_of = |rtt| vec![group("tcp", rtt, 2_500.0), group("udp", None, 0.0)];
+        let named = |label: &str, rtt| Document {
+            label: label.into(),
+            groups: groups_of(rtt),
+            ..Document::default()
+        };
+        let (a, b) = (named("a", Some(20.0)), named("b", None));
+        let detail = groups(&[&a, &b]);
+        assert_eq!(detail.heads, ["RTT p50", "sent again"]);
+        assert!(detail.rows.iter().all(|(_, cells)| cells.len() == 2));
+        let names: Vec<[&str; 2]> =
+            detail.rows.iter().map(|([a, b], _)| [a.as_str(), b.as_str()]).collect();
+        assert_eq!(names, [["a", "tcp"], ["a", "udp"], ["b", "tcp"], ["b", "udp"]]);
+        assert_eq!(cells(&detail, "RTT p50"), ["20.0 ms", "–", "–", "–"]);
+        assert_eq!(cells(&detail, "sent again"), ["2.50 kB", "–", "2.50 kB", "–"], "0 is none");
+    }
+
+    #[test]
+    fn every_managed_link_has_its_own_figures_behind_the_queues() {
+        let link = |name: &str, used| crate::Link {
+            name: name.into(),
+            utilization: Figure::exact(used),
+            ..crate::Link::default()
+        };
+        let mut document = Document { label: "red".into(), ..Document::default() };
+        document.aggregate.utilization = Figure::exact(0.5);
+        document.aggregate.norm_kbps = Figure::exact(12.0);
+        document.aggregate.nearly_full_s = Figure::exact(0.25);
+        document.links = vec![link("a->b", 0.9), link("b->c", 0.1)];
+        let detail = queues(&[&document]);
+        assert_eq!(detail.heads, ["norm", "utilization", "95 % full for"]);
+        let names: Vec<&str> = detail.rows.iter().map(|([_, name], _)| name.as_str()).collect();
+        assert_eq!(names, ["", "a->b", "b->c"]);
+        assert_eq!(cells(&detail, "utilization"), ["50.0 %", "90.0 %", "10.0 %"]);
+        assert_eq!(cells(&detail, "norm"), ["12.0 kbit/s", "–", "–"], "links have none");
+        assert_eq!(cells(&detail, "95 % full for"), ["0.250 s", "–", "–"]);
+    }
+
+    #[test]
+    fn the_greatest_flow_comes_first_and_of_equals_the_first() {
+        let flow = |index: u64, bps: f64, offered: Option<u64>| Flow {
+            index,
+            throughput_bps: Figure::exact(bps),
+            packets: offered.map(|offered| crate::Counts { offered, ..crate::Counts::default() }),
+            ..Flow::default()
+        };
+        let order = |flows: &[Flow]| -> (Vec<u64>, bool) {
+            let (order, counted) = greatest(flows);
+            (order.iter().map(|flow| flow.index).collect(), counted)
+        };
+        assert_eq!(
+            order(&[flow(0, 1.0, None), flow(1, 9.0, None), flow(2, 1.0, None)]),
+            (vec![1, 0, 2], false)
+        );
+        assert_eq!(order(&[flow(0, 1.0, Some(5)), flow(1, 1.0, Some(9))]), (vec![1, 0], true));
+        let mut simulated = flow(0, 1.0, Some(5));
+        simulated.goodput_bps = Figure::exact(1.0);
+        assert_eq!(order(&[simulated]), (vec![0], false), "goodput says more than packets");
+        assert_eq!(order(&[]), (vec![], false));
+    }
 }

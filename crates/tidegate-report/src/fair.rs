@@ -62,6 +62,8 @@ impl Worst {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -82,5 +84,68 @@ mod tests {
     fn jain_by_hand() {
         assert!((jain(&[1.0, 2.0, 3.0]).unwrap() - 36.0 / 42.0).abs() < 1e-12);
         assert_eq!(jain(&[0.0, 0.0]), None);
+    }
+
+    /// Someone asks for more than he gets: he gets the most of all, so that nobody could be cut for
+    /// him who has more. That is what max-min fair means.
+    fn is_max_min(demands: &[f64], capacity: f64, shares: &[f64]) {
+        let most = shares.iter().copied().fold(0.0, f64::max);
+        for (demand, share) in demands.iter().zip(shares) {
+            assert!(*share >= 0.0 && *share <= demand + 1e-9, "{share} of {demand}");
+            assert!(share + 1e-9 >= *demand || share + 1e-9 >= most, "{demand}: {shares:?}");
+        }
+        let (asked, got): (f64, f64) = (demands.iter().sum(), shares.iter().sum());
+        assert!((got - asked.min(capacity)).abs() < 1e-6, "{got} of {capacity}: {shares:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn shares_are_max_min_fair(
+            demands in prop::collection::vec(0.0..30.0f64, 1..12),
+            capacity in 0.1..100.0f64,
+        ) {
+            let shares = max_min(&demands, capacity);
+            is_max_min(&demands, capacity, &shares);
+            // Who stands where does not matter.
+            let turned: Vec<f64> = demands.iter().rev().copied().collect();
+            let mut back = max_min(&turned, capacity);
+            back.reverse();
+            prop_assert!(shares.iter().zip(&back).all(|(a, b)| (a - b).abs() < 1e-9));
+            // One more who takes all he can get takes from nobody more than it gives him.
+            let greedy = [demands.as_slice(), &[f64::INFINITY]].concat();
+            let with = max_min(&greedy, capacity);
+            let most = with.iter().copied().fold(0.0, f64::max);
+            prop_assert!(with[demands.len()] + 1e-9 >= most, "{with:?}");
+            prop_assert!(with.iter().zip(&shares).all(|(now, before)| *now <= before + 1e-9));
+            prop_assert!((with.iter().sum::<f64>() - capacity).abs() < 1e-6);
+        }
+
+        #[test]
+        fn jain_is_one_for_equals_and_does_not_care_for_the_unit(
+            rates in prop::collection::vec(0.01..1e9f64, 1..20),
+            factor in 1e-6..1e6f64,
+        ) {
+            let of = jain(&rates).unwrap();
+            prop_assert!(of >= 1.0 / rates.len() as f64 - 1e-12 && of <= 1.0 + 1e-12, "{of}");
+            let scaled: Vec<f64> = rates.iter().map(|rate| rate * factor).collect();
+            prop_assert!((jain(&scaled).unwrap() - of).abs() < 1e-9);
+            prop_assert!((jain(&vec![rates[0]; rates.len()]).unwrap() - 1.0).abs() < 1e-9);
+            // As many again who get nothing halve it.
+            let idle = [rates.clone(), vec![0.0; rates.len()]].concat();
+            prop_assert!((jain(&idle).unwrap() - of / 2.0).abs() < 1e-9);
+        }
+
+        #[test]
+        fn the_worst_is_the_least_of_all_shares(
+            users in prop::collection::vec((0.0..20.0f64, 0.0..3.0f64), 0..20),
+        ) {
+            let users: Vec<(f64, f64)> = users.into_iter().map(|(got, fair)| (got, fair.floor())).collect();
+            let mut shares: Vec<f64> =
+                users.iter().filter(|user| user.1 > 0.0).map(|user| user.0 / user.1).collect();
+            shares.sort_by(f64::total_cmp);
+            let starved = shares.iter().filter(|share| **share < 0.1).count();
+            let naive = shares.first().map(|share| Worst { share: *share, starved });
+            prop_assert_eq!(Worst::of(users), naive);
+        }
     }
 }

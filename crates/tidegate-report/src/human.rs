@@ -199,6 +199,8 @@ fn trim(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -229,5 +231,124 @@ mod tests {
         assert_eq!(seconds(6.090298339), "6.09 s");
         assert_eq!((seconds(50.0), seconds(100.0)), ("50 s".into(), "100 s".into()));
         assert_eq!(plain("a\x1b[31mb"), "a·[31mb");
+    }
+
+    /// What a text of a figure says: mean and half its interval, times its unit.
+    fn read(text: &str) -> (f64, Option<f64>) {
+        const UNITS: [(&str, f64); 12] = [
+            ("Gbit/s", 1e9),
+            ("Mbit/s", 1e6),
+            ("kbit/s", 1e3),
+            ("bit/s", 1.0),
+            ("GB", 1e9),
+            ("MB", 1e6),
+            ("kB", 1e3),
+            ("B", 1.0),
+            ("us", 1e-3),
+            ("ms", 1.0),
+            ("%", 0.01),
+            ("", 1.0),
+        ];
+        let (mean, half) = text.split_once(" ± ").map_or((text, None), |(m, h)| (m, Some(h)));
+        let (number, unit) = mean.split_once(' ').unwrap_or((mean, ""));
+        let factor = UNITS.iter().find(|(name, _)| *name == unit).expect(unit).1;
+        let of = |text: &str| text.trim_start_matches('<').parse::<f64>().expect(text) * factor;
+        (of(number), half.map(of))
+    }
+
+    /// How many digits stand in a text from its first one that is not 0.
+    fn digits(text: &str) -> usize {
+        let mean = text.split_once(" ± ").map_or(text, |(mean, _)| mean);
+        let number = mean.split(' ').next().unwrap_or(mean);
+        let digits = number.chars().filter(char::is_ascii_digit);
+        digits.skip_while(|digit| *digit == '0').count()
+    }
+
+    proptest! {
+        /// Three digits say a figure to half a per cent, its interval to half of the last digit.
+        #[test]
+        fn what_is_written_can_be_read_back(power in -0.5..11.9f64, part in 0.001..0.9f64) {
+            let mean = 10f64.powf(power);
+            let figure = Figure::new(mean, Some(part * mean));
+            for write in [rate, bytes] {
+                let text = write(figure);
+                let (read_mean, half) = read(&text);
+                prop_assert!((read_mean / mean - 1.0).abs() <= 0.005 + 1e-9, "{mean}: {text}");
+                prop_assert!((half.unwrap() - part * mean).abs() <= 0.011 * mean, "{figure:?}: {text}");
+                prop_assert!(mean >= 999.5e9 || digits(&text) == 3 || mean < 1.0, "{mean}: {text}");
+                prop_assert_eq!(read(&write(bare(figure))), (read_mean, None));
+            }
+        }
+
+        #[test]
+        fn times_and_ratios_can_be_read_back(power in -3.0..4.0f64) {
+            let value = 10f64.powf(power);
+            let figure = Figure::exact(value);
+            let near = |text: String, digits: f64| (read(&text).0 / value - 1.0).abs() <= digits;
+            prop_assert!(near(millis(figure), 0.005 + 1e-9), "{value}: {}", millis(figure));
+            prop_assert!(value < 0.1 || near(number(figure), 0.006), "{value}: {}", number(figure));
+            prop_assert!(value > 1.0 || value < 0.01 || near(ratio(figure), 0.006));
+        }
+
+        #[test]
+        fn a_count_is_in_threes_and_loses_no_digit(n in any::<u64>()) {
+            let text = count(n);
+            prop_assert_eq!(text.replace(' ', "").parse::<u64>().unwrap(), n);
+            let mut parts = text.split(' ');
+            prop_assert!((1..4).contains(&parts.next().unwrap().len()));
+            prop_assert!(parts.all(|part| part.len() == 3), "{text}");
+        }
+
+        /// The rule of three is a bound: what is written is never less than it, and near it.
+        #[test]
+        fn a_bound_is_never_rounded_down(offered in 4..u64::MAX) {
+            let text = rare(Figure::exact(0.0), Some((0, offered)));
+            let bound = text.split('<').nth(1).unwrap().trim_end_matches(" %");
+            let (bound, true_one) = (bound.parse::<f64>().unwrap() / 100.0, 3.0 / offered as f64);
+            // From 1 % on there are two digits, half a tenth of a per cent off at most.
+            let least = if true_one < 0.01 { true_one * (1.0 - 1e-9) } else { true_one - 0.000_51 };
+            prop_assert!(bound >= least, "{offered}: {text}");
+            prop_assert!(bound <= 2.0 * true_one, "{offered}: {text}");
+        }
+
+        #[test]
+        fn no_text_commands_a_terminal(text in any::<String>()) {
+            let plain = plain(&text);
+            prop_assert!(plain.chars().all(|c| !c.is_control()));
+            prop_assert_eq!(plain.chars().count(), text.chars().count());
+            let kept = plain.chars().zip(text.chars()).all(|(ours, c)| ours == c || c.is_control());
+            prop_assert!(kept, "{plain:?} of {text:?}");
+        }
+    }
+
+    #[test]
+    fn what_happened_seldom_is_counted_where_it_has_no_interval() {
+        let (seldom, often) = (Figure::exact(2.9e-5), Figure::exact(3.0e-5));
+        assert_eq!(rare(seldom, Some((29, 1_000_000))), "0.003 % (29 in 1 000 000)");
+        assert_eq!(rare(often, Some((30, 1_000_000))), "0.003 %", "thirty are not seldom");
+        assert_eq!(rare(Figure::exact(0.25), Some((1, 4))), "25 % (1 in 4)");
+        assert_eq!(rare(Figure::exact(0.0), Some((0, 0))), "0 % (0 in 0)");
+        assert_eq!(rare(None, Some((0, 10))), NONE);
+        assert_eq!(rare(Figure::exact(0.5), None), "50.0 %");
+        // A loss that has an interval in truth is no rare one, though it is not shown.
+        let counts = Some(Counts { offered: 100, dropped: 5, ..Counts::default() });
+        assert_eq!(loss(Figure::exact(0.05), counts, Some(0.01)), "5.00 %");
+        assert_eq!(loss(Figure::exact(0.05), counts, None), "5 % (5 in 100)");
+        assert_eq!(loss(Figure::exact(0.05), None, None), "5.00 %");
+    }
+
+    #[test]
+    fn few_things_and_none() {
+        for (mean, text) in [(2.0, "2"), (1.84, "1.8"), (0.04, "<0.1"), (0.0, "0"), (19.96, "20")] {
+            assert_eq!(few(mean), text);
+        }
+        for none in [rate, ratio, millis, time, kilobits, bytes, number, rate_mean] {
+            assert_eq!(none(None), NONE);
+        }
+        assert_eq!(kilobits(Figure::new(38_000.0, Some(12.0))), "38000 kbit/s ± 12");
+        assert_eq!(time(Figure::new(3.5, Some(0.25))), "3.50 s ± 0.25");
+        assert_eq!(bytes(Figure::exact(1.5e6)), "1.50 MB");
+        assert_eq!(rate(Figure::exact(-4e6)), "-4.00 Mbit/s", "a difference may be below zero");
+        assert_eq!(millis(Figure::exact(0.0)), "0 ms", "nothing needs no smaller unit");
     }
 }

@@ -166,6 +166,8 @@ pub fn differ(difference: Figure) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn close(a: f64, b: f64, digits: f64) {
@@ -222,5 +224,100 @@ mod tests {
             None,
             "of one replication each nothing is known"
         );
+    }
+
+    fn replications() -> impl Strategy<Value = Vec<f64>> {
+        prop::collection::vec(-100.0..100.0f64, 2..12)
+    }
+
+    proptest! {
+        /// By definition: t · √(Σ(x − m)² / (n(n − 1))), worked out from sums of pairs instead.
+        #[test]
+        fn a_mean_has_students_interval(values in replications()) {
+            let n = values.len() as f64;
+            let pairs: f64 =
+                values.iter().flat_map(|a| values.iter().map(move |b| (a - b) * (a - b))).sum();
+            // Σ over all pairs of (a − b)² is 2n Σ(x − m)².
+            let half = t_975(n - 1.0) * (pairs / (2.0 * n * n * (n - 1.0))).sqrt();
+            let figure = mean(&values).unwrap();
+            prop_assert!((figure.mean() * n - values.iter().sum::<f64>()).abs() < 1e-9);
+            prop_assert!((figure.ci95().unwrap() - half).abs() < 1e-7, "{figure:?} {half}");
+        }
+
+        /// The other way round a difference has the other sign, the same interval and chance.
+        #[test]
+        fn a_difference_can_be_turned_round(a in replications(), b in replications(), same in any::<bool>()) {
+            let [one, other] = [compared(&a, &b, same), compared(&b, &a, same)].map(Option::unwrap);
+            prop_assert!((one.difference.mean() + other.difference.mean()).abs() < 1e-9);
+            let [half, turned] = [one, other].map(|c| c.difference.ci95().unwrap());
+            prop_assert!((half - turned).abs() < 1e-9);
+            prop_assert!((one.chance - other.chance).abs() < 1e-9);
+            prop_assert_eq!(one.paired, other.paired);
+            prop_assert!(same || !one.paired, "other seeds are never pairs");
+        }
+
+        /// Zero lies outside the interval where chance makes the difference in less than one of
+        /// twenty cases, and only there.
+        #[test]
+        fn the_interval_and_the_chance_agree(a in replications(), shift in -80.0..80.0f64, same in any::<bool>()) {
+            let b: Vec<f64> = a.iter().rev().map(|value| value * 0.9 + shift).collect();
+            let found = compared(&a, &b, same).unwrap();
+            prop_assume!((found.chance - 0.05).abs() > 1e-6);
+            prop_assert_eq!(differ(found.difference), Some(found.chance < 0.05), "{:?}", found);
+            let estimate = Estimate::of(&a).unwrap().times(-2.0);
+            prop_assume!((estimate.chance() - 0.05).abs() > 1e-6);
+            prop_assert_eq!(estimate.beyond(0.025), estimate.chance() < 0.05);
+        }
+
+        /// Moved alike and measured in another unit, what differs still does.
+        #[test]
+        fn the_unit_does_not_matter(a in replications(), b in replications(), move_by in -50.0..50.0f64) {
+            let to = |values: &[f64]| -> Vec<f64> {
+                values.iter().map(|value| (value + move_by) * 8.0).collect()
+            };
+            let plain = compared(&a, &b, true).unwrap();
+            let moved = compared(&to(&a), &to(&b), true).unwrap();
+            prop_assert!((moved.difference.mean() - 8.0 * plain.difference.mean()).abs() < 1e-7);
+            let wide = 8.0 * plain.difference.ci95().unwrap();
+            prop_assert!((moved.difference.ci95().unwrap() - wide).abs() < 1e-6 * (1.0 + wide));
+            prop_assert!((moved.chance - plain.chance).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn a_figure_gives_back_what_went_into_it() {
+        let values = [3.0, 5.0, 8.0, 1.0];
+        let (direct, from) =
+            (Estimate::of(&values), Estimate::from_figure(mean(&values).unwrap(), 4));
+        assert_eq!(direct, from);
+        assert_eq!(direct.unwrap().figure(), mean(&values).unwrap());
+        let exact = Figure::exact(3.0).unwrap();
+        assert_eq!(Estimate::from_figure(exact, 4), None, "without interval nothing is known");
+        assert_eq!(Estimate::from_figure(mean(&values).unwrap(), 1), None);
+        assert_eq!(Estimate::from_figure(mean(&values).unwrap(), 0), None);
+        assert_eq!(mean(&[]), None);
+        assert_eq!(mean(&[4.0]).unwrap(), Figure::exact(4.0).unwrap());
+        assert_eq!(differ(exact), None);
+    }
+
+    #[test]
+    fn fewer_than_five_pairs_are_no_pairs() {
+        // Even those that rise together to the last bit: 2/√4 is one.
+        let rising = |n: usize| (0..n).map(|k| k as f64).collect::<Vec<f64>>();
+        let ahead = |n: usize| (0..n).map(|k| k as f64 * 1.5 + 1.0).collect::<Vec<f64>>();
+        assert!(!compared(&rising(3), &ahead(3), true).unwrap().paired);
+        assert!(compared(&rising(6), &ahead(6), true).unwrap().paired);
+        assert!(!compared(&rising(6), &ahead(6), false).unwrap().paired);
+        assert!(!compared(&rising(6), &ahead(7), true).unwrap().paired, "unequal numbers");
+        assert!(!compared(&rising(6), &[2.0; 6], true).unwrap().paired, "what does not vary");
+    }
+
+    #[test]
+    fn without_spread_the_chance_is_none_or_all() {
+        let zero = Estimate::of(&[0.0, 0.0]).unwrap();
+        let one = Estimate::of(&[1.0, 1.0]).unwrap();
+        assert_eq!((zero.chance(), one.chance()), (1.0, 0.0));
+        assert!(one.beyond(0.025) && !zero.beyond(0.025));
+        assert_eq!(welch(one, zero), Figure::new(1.0, Some(0.0)).unwrap());
     }
 }

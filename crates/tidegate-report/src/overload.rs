@@ -47,3 +47,39 @@ impl fmt::Display for Overload {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn overload(link: &str, groups: &[&str]) -> Overload {
+        Overload {
+            link: link.into(),
+            rate_bps: 100e6,
+            offered_bps: 150e6,
+            groups: groups.iter().map(|name| (*name).into()).collect(),
+        }
+    }
+
+    #[test]
+    fn it_says_who_loses_where_and_what_would_help() {
+        assert_eq!(
+            overload(ACCESS, &["flood"]).to_string(),
+            "access link of group `flood`: 150 Mbit/s offered, 100 Mbit/s carried; the rest never \
+             gets through. To change that, raise access_rate"
+        );
+        assert_eq!(
+            overload("link A->B", &["flood", "calls"]).to_string(),
+            "link A->B on the way of groups `flood`, `calls`: 150 Mbit/s offered, 100 Mbit/s \
+             carried; the rest never gets through. To change that, raise its rate"
+        );
+    }
+
+    #[test]
+    fn names_cannot_command_the_terminal_and_a_document_keeps_them() {
+        let odd = overload("link \x1b[2J", &["a\nb"]);
+        assert!(odd.to_string().chars().all(|c| !c.is_control()), "{odd}");
+        let text = serde_json::to_string(&odd).unwrap();
+        assert_eq!(serde_json::from_str::<Overload>(&text).unwrap(), odd);
+    }
+}

@@ -54,3 +54,88 @@ pub(crate) fn wider(replications: usize) -> f64 {
 pub fn figure_of_some(values: impl IntoIterator<Item = Option<f64>>) -> Option<Figure> {
     figure(values.into_iter().flatten())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Pool;
+
+    fn bare(figure: Figure) -> bool {
+        figure.ci95().is_none()
+    }
+
+    fn of(mean: f64, half: f64) -> Figure {
+        Figure::new(mean, Some(half)).unwrap()
+    }
+
+    #[test]
+    fn an_interval_that_reaches_an_end_is_none() {
+        assert!(!bare(rare(of(2.0, 1.9))) && bare(rare(of(2.0, 2.0))) && bare(rare(of(2.0, 3.0))));
+        assert!(!bare(part(of(0.5, 0.4))) && bare(part(of(0.5, 0.5))));
+        assert!(bare(part(of(0.9, 0.1))), "it reaches one");
+        assert!(!bare(part(of(0.979, 0.001))) && bare(part(of(0.98, 0.001))), "near one");
+        assert!(bare(part(of(0.1, 0.1))) && !bare(part(of(0.1, 0.09))));
+        assert_eq!(rare(of(2.0, 3.0)).mean(), 2.0, "the mean stays");
+        assert_eq!(rare(Figure::exact(2.0).unwrap()), Figure::exact(2.0).unwrap());
+    }
+
+    #[test]
+    fn skewed_intervals_are_wider_by_hand() {
+        let values = [1.0, 2.0, 3.0];
+        let (plain, wide) = (figure(values).unwrap(), skewed(values.map(Some)).unwrap());
+        let factor = wide.ci95().unwrap() / plain.ci95().unwrap();
+        assert!((factor - 1.5f64.sqrt()).abs() < 1e-12, "√(1 + 1.5/3)");
+        assert_eq!(skewed([None, Some(4.0)]), Figure::exact(4.0), "of one there is no interval");
+        assert_eq!(skewed([None, None]), None);
+        assert!((wider(6) - 1.25f64.sqrt()).abs() < 1e-12);
+    }
+
+    proptest! {
+        /// What does not exist in a replication does not count, in no way of taking together.
+        #[test]
+        fn replications_without_the_quantity_do_not_count(
+            values in prop::collection::vec(prop::option::of(0.0..1.0f64), 0..12),
+        ) {
+            let known: Vec<Option<f64>> = values.iter().copied().filter(Option::is_some).collect();
+            for pool in [
+                Pool::Mean,
+                Pool::Rare,
+                Pool::Part,
+                Pool::Skewed,
+                Pool::SkewedRare,
+                Pool::SkewedPart,
+            ] {
+                let all = pool.figure(values.iter().copied());
+                prop_assert_eq!(all, pool.figure(known.iter().copied()), "{:?}", pool);
+                prop_assert_eq!(all.is_some(), !known.is_empty());
+                let plain = figure_of_some(known.iter().copied());
+                prop_assert_eq!(all.map(|f| f.mean()), plain.map(|f| f.mean()), "one mean for all");
+                let [own, students] = [all, plain].map(|f| f.and_then(|f| f.ci95()));
+                let wide = if pool.is_skewed() { wider(known.len()) } else { 1.0 };
+                if let (Some(own), Some(students)) = (own, students) {
+                    prop_assert!((own - wide * students).abs() < 1e-12, "{pool:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_way_has_a_name_of_its_own() {
+        let all = [
+            Pool::Mean,
+            Pool::Rare,
+            Pool::Part,
+            Pool::Skewed,
+            Pool::SkewedRare,
+            Pool::SkewedPart,
+            Pool::Sum,
+        ];
+        let names: std::collections::BTreeSet<&str> = all.iter().map(|pool| pool.name()).collect();
+        assert_eq!(names.len(), all.len());
+        for pool in all {
+            assert_eq!(pool.is_skewed(), pool.name().contains("skewed"), "{pool:?}");
+        }
+    }
+}

@@ -212,3 +212,50 @@ impl Document {
         if self.label.is_empty() { &self.queue.name } else { &self.label }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_document_and_a_list_are_told_apart_by_their_first_sign() {
+        let named = |scenario: &str| Document { scenario: scenario.into(), ..Document::default() };
+        let (a, b) = (named("a"), named("[b]"));
+        assert_eq!(Document::read_all(&b.to_json()).unwrap(), std::slice::from_ref(&b));
+        let list = format!("\n\t {}", Document::list_to_json(&[a.clone(), b.clone()]));
+        assert_eq!(Document::read_all(&list).unwrap(), [a, b]);
+        assert_eq!(Document::read_all("[]").unwrap(), []);
+        for nothing in ["", " ", "{}", "null", "[1]", "tidegate"] {
+            assert!(Document::read_all(nothing).is_err(), "{nothing:?}");
+        }
+    }
+
+    /// Whoever reads a document of a later version, or of an earlier one, is told which it is.
+    #[test]
+    fn another_version_is_refused_by_its_name() {
+        let text = Document::default().to_json().replace("tidegate.result/1", "tidegate.result/2");
+        let error = Document::read_all(&text).unwrap_err().to_string();
+        assert!(error.contains("tidegate.result/2") && error.contains("line 2"), "{error}");
+    }
+
+    #[test]
+    fn a_result_is_called_by_its_label_and_else_by_its_queue() {
+        let mut document = Document::default();
+        document.queue.name = "red".into();
+        assert_eq!((document.title(), document.members()), ("red", "flows"));
+        document.label = "red, tuned".into();
+        document.bottleneck.flow_key = Some("source".into());
+        assert_eq!((document.title(), document.members()), ("red, tuned", "connections"));
+    }
+
+    #[test]
+    fn what_is_not_there_takes_no_room() {
+        let text = Document::default().to_json();
+        for field in ["incomplete", "overloads", "links", "flows\"", "unsettled", "flow_key"] {
+            assert!(!text.contains(field), "{field}: {text}");
+        }
+        for field in ["\"wall_s\": null", "\"groups\": []", "\"source\": \"simulated\""] {
+            assert!(text.contains(field), "{field}: {text}");
+        }
+    }
+}

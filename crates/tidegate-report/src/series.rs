@@ -54,3 +54,40 @@ impl Line {
         Line { what, name: name.into(), unit: unit.into(), values }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// JSON has no NaN: a gap is written as null, and read back as one.
+    #[test]
+    fn a_gap_is_null_and_stays_one() {
+        let values = [1.5, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.25];
+        let line = Line::new(Quantity::Gauge, "p_m", "", values);
+        assert_eq!(line.values, [Some(1.5), None, None, None, Some(-0.25)]);
+        let series =
+            Series { seed: Some(7), time_s: vec![0.0, 0.1, 0.2, 0.3, 0.4], lines: vec![line] };
+        let text = serde_json::to_string(&series).unwrap();
+        assert!(text.contains("\"values\":[1.5,null,null,null,-0.25]"), "{text}");
+        assert_eq!(serde_json::from_str::<Series>(&text).unwrap(), series);
+        let without = Series { seed: None, ..Series::default() };
+        assert_eq!(
+            serde_json::to_string(&without).unwrap(),
+            r#"{"seed":null,"time_s":[],"lines":[]}"#
+        );
+    }
+
+    #[test]
+    fn quantities_have_the_names_that_the_charts_know() {
+        for (what, name) in [
+            (Quantity::Queue, "queue"),
+            (Quantity::Delay, "delay"),
+            (Quantity::Throughput, "throughput"),
+            (Quantity::Loss, "loss"),
+            (Quantity::Gauge, "gauge"),
+        ] {
+            assert_eq!(serde_json::to_value(what).unwrap(), name);
+        }
+        assert!(serde_json::from_str::<Quantity>("\"Queue\"").is_err());
+    }
+}

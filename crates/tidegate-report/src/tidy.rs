@@ -54,12 +54,27 @@ impl Tidy {
         for (column, other) in self.columns.iter_mut().zip(other.columns) {
             column.values.append(other.values);
         }
+        self.even_out();
     }
 
     /// Adds `rows` of `other`, which has the same columns.
     pub fn append_rows(&mut self, other: &Tidy, rows: std::ops::Range<usize>) {
         for (column, other) in self.columns.iter_mut().zip(&other.columns) {
             column.values.append_rows(&other.values, rows.clone());
+        }
+        self.even_out();
+    }
+
+    /// Makes all columns as long as the longest: where the other table lacked one, or had one of
+    /// another type, there is no value, and the rows stay whole.
+    fn even_out(&mut self) {
+        let rows = self.columns.iter().map(|column| column.values.len()).max().unwrap_or(0);
+        for column in &mut self.columns {
+            match &mut column.values {
+                Values::Text(all) => all.resize(rows, None),
+                Values::Whole(all) => all.resize(rows, None),
+                Values::Number(all) => all.resize(rows, None),
+            }
         }
     }
 
@@ -147,5 +162,110 @@ impl Values {
             Values::Whole(all) => all.clear(),
             Values::Number(all) => all.clear(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Row = (Option<String>, Option<i64>, Option<f64>);
+
+    fn table(rows: &[Row]) -> Tidy {
+        let texts = rows.iter().map(|row| row.0.as_deref().map(Arc::from)).collect();
+        let numbers = rows.iter().map(|row| row.2).collect();
+        Tidy {
+            columns: vec![
+                Column::new("queue", "", "its label", Values::Text(texts)),
+                Column::new("seed", "", "", Values::Whole(rows.iter().map(|row| row.1).collect())),
+                Column::new("rate_bps", "bit/s", "", Values::Number(numbers)),
+            ],
+        }
+    }
+
+    fn any_rows() -> impl Strategy<Value = Vec<Row>> {
+        let text = prop::option::of("[a-z]{0,4}");
+        let row = (text, prop::option::of(any::<i64>()), prop::option::of(-1e9..1e9f64));
+        prop::collection::vec(row, 0..12)
+    }
+
+    proptest! {
+        #[test]
+        fn appending_puts_rows_behind_rows(one in any_rows(), other in any_rows()) {
+            let mut both = table(&one);
+            both.append(table(&other));
+            prop_assert_eq!(&both, &table(&[one.clone(), other.clone()].concat()));
+            prop_assert_eq!(both.rows(), one.len() + other.len());
+            let mut piecewise = table(&one).emptied();
+            prop_assert_eq!(piecewise.rows(), 0);
+            let middle = both.rows() / 2;
+            piecewise.append_rows(&both, 0..middle);
+            piecewise.append_rows(&both, middle..both.rows());
+            prop_assert_eq!(piecewise, both);
+        }
+
+        #[test]
+        fn a_value_is_a_text_and_a_number_where_it_can_be(rows in any_rows()) {
+            let table = table(&rows);
+            let [queue, seed, rate] = ["queue", "seed", "rate_bps"].map(|n| table.column(n).unwrap());
+            for (at, row) in rows.iter().enumerate() {
+                prop_assert_eq!(queue.text(at), row.0.clone());
+                prop_assert_eq!(queue.number(at), None, "a text is no number");
+                prop_assert_eq!(seed.number(at), row.1.map(|whole| whole as f64));
+                prop_assert_eq!(rate.number(at), row.2);
+                let read = |text: Option<String>| text.map(|text| text.parse::<f64>().unwrap());
+                prop_assert_eq!(read(rate.text(at)), row.2, "no digit is lost");
+                prop_assert_eq!(seed.text(at), row.1.map(|whole| whole.to_string()));
+            }
+            for column in &table.columns {
+                prop_assert_eq!(column.number(rows.len()), None, "there is no such row");
+                prop_assert_eq!(column.text(rows.len()), None);
+            }
+        }
+    }
+
+    fn row(queue: &str, seed: i64, rate: f64) -> Row {
+        (Some(queue.into()), Some(seed), Some(rate))
+    }
+
+    /// What has no counterpart of its type has no value; the others keep their rows.
+    #[test]
+    fn columns_that_disagree_keep_their_rows_in_step() {
+        let lengths =
+            |table: &Tidy| table.columns.iter().map(|c| c.values.len()).collect::<Vec<usize>>();
+        let mut all = table(&[row("red", 1, 1e6)]);
+        let mut other = table(&[row("sfb", 2, 2e6), row("drr", 3, 3e6)]);
+        other.columns[1].values = Values::Text(vec![Some("two".into()), Some("three".into())]);
+        all.append(other);
+        assert_eq!(lengths(&all), [3, 3, 3]);
+        assert_eq!(all.columns[1].values, Values::Whole(vec![Some(1), None, None]));
+        assert_eq!(all.columns[2].number(2), Some(3e6), "drr's rate stands in drr's row");
+
+        let mut fewer = table(&[row("pie", 4, 4e6)]);
+        fewer.columns.truncate(2);
+        all.append_rows(&fewer, 0..1);
+        assert_eq!(lengths(&all), [4, 4, 4]);
+        assert_eq!((all.columns[1].number(3), all.columns[2].number(3)), (Some(4.0), None));
+        all.append_rows(&fewer, 1..9);
+        assert_eq!(lengths(&all), [4, 4, 4], "rows that are not there add none");
+    }
+
+    #[test]
+    fn a_table_without_rows_keeps_its_columns() {
+        let empty = table(&[row("red", 1, 1e6)]).emptied();
+        assert!(empty.columns.iter().all(|column| column.values.is_empty()));
+        let names: Vec<&str> = empty.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["queue", "seed", "rate_bps"]);
+        assert_eq!(
+            (empty.columns[2].unit.as_str(), empty.columns[0].what.as_str()),
+            ("bit/s", "its label")
+        );
+        assert_eq!(empty.column("Queue"), None);
+        assert_eq!(Tidy::default().rows(), 0);
+        let mut values = table(&[row("red", 1, 1e6)]).columns.remove(0).values;
+        values.clear();
+        assert_eq!(values, Values::Text(vec![]));
     }
 }

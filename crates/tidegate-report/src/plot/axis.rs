@@ -1,7 +1,7 @@
 //! An axis: which place a value has, and what is written beside it.
 use super::Scale;
 use super::canvas::width_of;
-use super::unit::{Unit, number};
+use super::unit::Unit;
 
 /// Whether `value` is a quantity: a number, and none so large that reckoning with it overflows.
 pub(super) fn usable(value: f64) -> bool {
@@ -187,10 +187,10 @@ impl Numbers {
     }
 
     fn named(&self, values: &[f64]) -> Vec<Tick> {
-        let ticks = values.iter().map(|&value| Tick {
-            place: self.place(value),
-            text: number(value / self.unit.factor),
-        });
+        let [low, high] = self.ends();
+        let texts = self.unit.plain(values, high - low);
+        let ticks = values.iter().zip(texts);
+        let ticks = ticks.map(|(&value, text)| Tick { place: self.place(value), text });
         ticks.filter(|tick| (-1e-9..=1.0 + 1e-9).contains(&tick.place)).collect()
     }
 
@@ -313,3 +313,6 @@ impl Axis {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

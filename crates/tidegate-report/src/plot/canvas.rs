@@ -258,3 +258,125 @@ pub(super) fn fitted(text: &str, width: f64) -> String {
     }
     cut.trim_end().to_string() + "…"
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A path's points, read back by hand: moves, lines, and lines along one axis.
+    fn read(path: &str) -> Vec<[String; 2]> {
+        let mut points: Vec<[String; 2]> = vec![];
+        let starts: Vec<usize> = path.match_indices(['M', 'L', 'H', 'V']).map(|m| m.0).collect();
+        for (n, start) in starts.iter().enumerate() {
+            let end = starts.get(n + 1).copied().unwrap_or(path.len());
+            let rest = path[start + 1..end].to_string();
+            let last = points.last().cloned();
+            points.push(match (&path[*start..=*start], last) {
+                ("H", Some([_, y])) => [rest, y],
+                ("V", Some([x, _])) => [x, rest],
+                _ => {
+                    let (x, y) = rest.split_once(' ').expect("two numbers");
+                    [x.into(), y.into()]
+                }
+            });
+        }
+        points
+    }
+
+    proptest! {
+        #[test]
+        fn a_number_has_two_decimals_at_most(number in -1e6..1e6f64) {
+            let text = short(number);
+            let back: f64 = text.parse().unwrap();
+            prop_assert!((back - number).abs() <= 0.005 + 1e-9, "{number}: {text}");
+            prop_assert!(text.split_once('.').is_none_or(|(_, d)| d.len() < 3 && !d.ends_with('0')));
+            prop_assert!(text != "-0" && !text.ends_with('.'));
+        }
+
+        #[test]
+        fn a_path_leads_through_its_points(
+            points in prop::collection::vec((0..4i32, 0..4i32), 2..12),
+            step in 0.01..40.0f64,
+        ) {
+            let at: Vec<At> =
+                points.iter().map(|(x, y)| (f64::from(*x) * step, f64::from(*y) * step)).collect();
+            let wanted: Vec<[String; 2]> = at.iter().map(|(x, y)| [short(*x), short(*y)]).collect();
+            prop_assert_eq!(read(&path_of(&at)), wanted);
+        }
+
+        #[test]
+        fn what_is_fitted_is_no_wider_than_its_room(text in "[ -~äß漢]{0,60}", room in 1.0..40.0f64) {
+            let cut = fitted(&text, room);
+            prop_assert!(width_of(&cut) <= room, "{cut} is {} wide, not {room}", width_of(&cut));
+            match cut.strip_suffix('…') {
+                Some(begin) => {
+                    prop_assert!(text.starts_with(begin) && width_of(&text) > room, "{text}: {cut}");
+                }
+                None => prop_assert_eq!(cut, text),
+            }
+        }
+
+        #[test]
+        fn two_texts_are_as_wide_as_both(one in "\\PC{0,20}", other in "\\PC{0,20}") {
+            let both = width_of(&format!("{one}{other}"));
+            prop_assert!((both - width_of(&one) - width_of(&other)).abs() < 1e-9);
+            prop_assert!(width_of(&one) >= 0.33 * one.chars().count() as f64 - 1e-9);
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_of_a_line_without_a_second_point() {
+        let mut canvas = Canvas::new((72.0, 36.0), "sans", 7.0);
+        let empty = canvas.text.clone();
+        canvas.line(&[(1.0, 1.0)], Stroke::thin("#000", 1.0));
+        canvas.line(&[], Stroke::thin("#000", 1.0));
+        assert_eq!(canvas.text, empty);
+        canvas.line(&[(1.0, 1.0), (1.0, 5.0), (4.0, 5.0)], Stroke::thin("#000", 1.0));
+        assert!(canvas.finish().contains("d=\"M1 1V5H4\""));
+    }
+
+    #[test]
+    fn marks_are_as_large_as_their_radius_and_centred() {
+        for marker in [
+            Marker::Square,
+            Marker::Triangle,
+            Marker::Diamond,
+            Marker::Cross,
+            Marker::Down,
+            Marker::Plus,
+        ] {
+            let mut canvas = Canvas::new((72.0, 36.0), "sans", 7.0);
+            canvas.marker(marker, (20.0, 10.0), 2.0, "#000");
+            let svg = canvas.finish();
+            let path = svg.split("d=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+            let points = read(path.trim_end_matches('Z'));
+            let of = |k: usize| points.iter().map(move |p| p[k].parse::<f64>().unwrap());
+            for (k, middle) in [(0, 20.0), (1, 10.0)] {
+                let (least, most) = (of(k).fold(f64::MAX, f64::min), of(k).fold(0.0, f64::max));
+                assert!(most - middle <= 2.8 && middle - least <= 2.8, "{marker:?}: {points:?}");
+                assert!(most > middle + 1.5 && least < middle - 1.5, "{marker:?}: {points:?}");
+            }
+            assert_eq!(svg.contains("fill=\"none\""), marker.is_open(), "{marker:?}");
+        }
+    }
+
+    #[test]
+    fn each_clip_has_a_name_of_its_own() {
+        let mut canvas = Canvas::new((72.0, 36.0), "a \"b\"", 7.0);
+        let rect = Rect { x: 1.0, y: 2.0, width: 3.0, height: 4.0 };
+        for _ in 0..2 {
+            canvas.open_clipped(rect);
+            canvas.close();
+        }
+        let svg = canvas.finish();
+        for said in ["id=\"c1\"", "id=\"c2\"", "url(#c1)", "url(#c2)", "a &quot;b&quot;"] {
+            assert_eq!(svg.matches(said).count(), 1, "{said}: {svg}");
+        }
+        let document = roxmltree::Document::parse(&svg).expect("it is XML");
+        assert_eq!(document.root_element().attribute("width"), Some("25.4mm"), "72 points");
+        assert_eq!((rect.right(), rect.bottom()), (4.0, 6.0));
+        assert_eq!(rect.grown(1.0), Rect { x: 0.0, y: 1.0, width: 5.0, height: 6.0 });
+    }
+}

@@ -110,3 +110,41 @@ fn on_paper([a, both, b]: [f64; 3], frame: &Frame, x: &Numbers, y: &Numbers) -> 
     let (across, down) = (x.stretch() * frame.rect.width, -y.stretch() * frame.rect.height);
     [a * across * across, both * across * down, b * down * down]
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_covariance_by_hand() {
+        let spread = Spread::of(&[[1.0, 5.0], [2.0, 3.0], [3.0, 1.0]]);
+        assert_eq!(spread.mean, [2.0, 3.0]);
+        assert_eq!(spread.covariance, Some([1.0, -2.0, 4.0]));
+        assert_eq!(Spread::of(&[[1.0, 2.0]]).covariance, None, "of one seed there is none");
+        // All on one line: the shorter half-axis is none, the longer √5 along (−1, 2).
+        let ((long, short), turn) = axes_of([1.0, -2.0, 4.0]);
+        assert!((long - 5f64.sqrt()).abs() < 1e-12 && short < 1e-7, "{long} {short}");
+        assert!((turn.to_radians().tan() + 2.0).abs() < 1e-9, "{turn}");
+    }
+
+    proptest! {
+        /// The half-axes squared are the eigenvalues: their sum is the trace, their product the
+        /// determinant, and the direction is an eigenvector.
+        #[test]
+        fn half_axes_are_the_covariances_own(
+            pairs in prop::collection::vec([-5.0..5.0f64, -5.0..5.0f64], 3..12),
+        ) {
+            let [a, both, b] = Spread::of(&pairs).covariance.unwrap();
+            let ((long, short), turn) = axes_of([a, both, b]);
+            let [long, short] = [long * long, short * short];
+            prop_assert!(long >= short);
+            prop_assert!((long + short - a - b).abs() < 1e-9);
+            prop_assert!((long * short - (a * b - both * both)).abs() < 1e-8);
+            let (y, x) = turn.to_radians().sin_cos();
+            prop_assert!((a * x + both * y - long * x).abs() < 1e-8);
+            prop_assert!((both * x + b * y - long * y).abs() < 1e-8);
+        }
+    }
+}

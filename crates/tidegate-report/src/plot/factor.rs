@@ -99,10 +99,10 @@ impl<'t> Factor<'t> {
 
     /// What its levels are called, without unit.
     pub(super) fn names(&self) -> Vec<String> {
-        let unit = self.unit();
+        let mut numbers = self.unit().plain(&self.numbers(), f64::INFINITY).into_iter();
         let name = |level: &Level| match level {
             Level::Text(text) => text.clone(),
-            Level::Number(number) => unit.plain(*number),
+            Level::Number(_) => numbers.next().unwrap_or_default(),
             Level::Absent => "–".into(),
         };
         self.levels.iter().map(name).collect()
@@ -137,4 +137,106 @@ fn rising(numbers: impl Iterator<Item = f64>) -> Vec<Level> {
     numbers.sort_by(f64::total_cmp);
     numbers.dedup();
     numbers.into_iter().map(Level::Number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn numbers(unit: &str, values: &[Option<f64>]) -> Column {
+        Column::new("x", unit, "", Values::Number(values.to_vec()))
+    }
+
+    fn texts(values: &[Option<&str>]) -> Column {
+        let texts = values.iter().map(|text| text.map(std::sync::Arc::from));
+        Column::new("x", "", "", Values::Text(texts.collect()))
+    }
+
+    fn all(column: &Column) -> Factor<'_> {
+        let rows: Vec<usize> = (0..column.values.len()).collect();
+        Factor::of(column, &rows)
+    }
+
+    proptest! {
+        /// Each row has the level of its own value, and levels rise without a double.
+        #[test]
+        fn rows_have_the_level_of_their_value(
+            values in prop::collection::vec(prop::option::of(-4..5i32), 1..30),
+            chosen in prop::collection::vec(any::<bool>(), 30),
+        ) {
+            let own: Vec<Option<f64>> = values.iter().map(|v| v.map(f64::from)).collect();
+            let column = numbers("", &own);
+            let rows: Vec<usize> = (0..own.len()).filter(|row| chosen[*row]).collect();
+            let factor = Factor::of(&column, &rows);
+            for (row, value) in own.iter().enumerate() {
+                let level = factor.level(row).map(|level| &factor.levels[level]);
+                match (chosen[row], value) {
+                    (false, _) => prop_assert_eq!(level, None),
+                    (true, None) => prop_assert_eq!(level, Some(&Level::Absent)),
+                    (true, Some(value)) => prop_assert_eq!(level, Some(&Level::Number(*value))),
+                }
+            }
+            prop_assert!(factor.numbers().windows(2).all(|two| two[0] < two[1]));
+            let absent = factor.levels.iter().filter(|level| **level == Level::Absent).count();
+            let missing = rows.iter().any(|row| own[*row].is_none());
+            prop_assert_eq!(absent, usize::from(missing), "one level of what is not there");
+        }
+
+        /// Levels that differ are called differently, however near they are.
+        #[test]
+        fn no_two_levels_have_one_name(
+            first in 1.0..1e9f64,
+            power in -6.0..0.0f64,
+            of in 2..6usize,
+        ) {
+            let step = 10f64.powf(power);
+            let values: Vec<Option<f64>> =
+                (0..of).map(|n| Some(first * (1.0 + n as f64 * step))).collect();
+            for unit in ["", "bit/s", "s", "bytes", "packets"] {
+                let column = numbers(unit, &values);
+                let names = all(&column).full_names();
+                let mut once = names.clone();
+                once.dedup();
+                prop_assert_eq!(&once, &names);
+            }
+        }
+    }
+
+    #[test]
+    fn texts_stand_as_they_occur_and_what_is_absent_last() {
+        let column = texts(&[Some("sfb"), None, Some("red"), Some("sfb")]);
+        let factor = all(&column);
+        assert_eq!(factor.names(), ["sfb", "red", "–"]);
+        let levels: Vec<Option<usize>> = (0..4).map(|row| factor.level(row)).collect();
+        assert_eq!(levels, [Some(0), Some(2), Some(1), Some(0)]);
+        assert!(factor.numbers().is_empty());
+        // A level keeps its place among those of the whole column.
+        assert_eq!(Factor::of(&column, &[2]).places(), [1]);
+        assert_eq!(Factor::of(&column, &[1, 3]).places(), [0, 2]);
+    }
+
+    #[test]
+    fn levels_are_named_in_one_unit() {
+        let column = numbers("s", &[Some(0.05), Some(0.01), Some(0.1), Some(-0.0), Some(0.0)]);
+        let factor = all(&column);
+        assert_eq!(factor.full_names(), ["0 ms", "10 ms", "50 ms", "100 ms"], "-0 is 0");
+        assert_eq!(factor.known(), "0 ms, 10 ms, 50 ms, 100 ms");
+        let many = numbers("", &(0..20).map(|n| Some(f64::from(n))).collect::<Vec<_>>());
+        assert_eq!(all(&many).known(), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, …");
+        let odd = numbers("", &[Some(f64::NAN), Some(f64::INFINITY), Some(1.0)]);
+        assert_eq!(all(&odd).names(), ["1", "–"], "what is no quantity is no level");
+    }
+
+    #[test]
+    fn a_level_is_what_was_wanted_to_nine_digits() {
+        let number = |value| Wanted::Number(value);
+        assert!(Level::Number(0.3).is(&number(0.1 + 0.2)));
+        assert!(!Level::Number(0.3).is(&number(0.300_001)));
+        assert!(Level::Number(0.0).is(&number(0.0)) && !Level::Number(0.0).is(&number(1e-12)));
+        assert!(Level::Text("1".into()).is(&Wanted::Text("1".into())));
+        assert!(!Level::Text("1".into()).is(&number(1.0)), "a text is no number");
+        assert!(!Level::Absent.is(&number(0.0)) && !Level::Absent.is(&Wanted::Text("–".into())));
+    }
 }

@@ -98,3 +98,29 @@ fn decimals_for(greatest: f64) -> Option<usize> {
         g => Some((2.0 - g.log10().floor()).clamp(0.0, 6.0) as usize),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three digits of the greatest value, whatever its size; beyond, exponents.
+    #[test]
+    fn cells_have_about_three_digits() {
+        for (greatest, text) in
+            [(0.5, "0.500"), (1.0, "1.00"), (44.4, "44.4"), (812.0, "812"), (65_000.0, "65000")]
+        {
+            let decimals = decimals_for(greatest).unwrap();
+            assert_eq!(format!("{greatest:.decimals$}"), text);
+        }
+        assert_eq!(decimals_for(0.000_2), Some(6), "no more than six decimals");
+        assert_eq!([0.0, 1e-5, 1e6, f64::NAN].map(decimals_for), [None; 4]);
+    }
+
+    #[test]
+    fn texts_go_down_and_numbers_up() {
+        let text = Column::new("queue", "", "", Values::Text(vec![Some("red".into())]));
+        let number = Column::new("rate", "", "", Values::Number(vec![Some(1.0)]));
+        let [text, number] = [&text, &number].map(|column| goes_down(&Factor::of(column, &[0])));
+        assert!(text && !number);
+    }
+}

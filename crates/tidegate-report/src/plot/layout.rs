@@ -158,3 +158,95 @@ fn enough(plot: &Plot, size: (f64, f64), (columns, rows): (usize, usize)) -> Res
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plot::Kind;
+
+    fn needs(facets: Vec<usize>, legend: usize, bar: bool) -> Needs {
+        let bar = bar.then_some(5.0);
+        Needs { facets, legend, left: 3.0, below: 1.0, bar, tall: 0.0 }
+    }
+
+    fn any_facets() -> impl Strategy<Value = Vec<usize>> {
+        prop_oneof![
+            Just(vec![]),
+            (1..14usize).prop_map(|across| vec![across]),
+            (1..5usize, 1..5usize).prop_map(|(across, down)| vec![across, down]),
+        ]
+    }
+
+    proptest! {
+        /// Where there is room, panels are alike, stand in rows, and leave to others what is theirs.
+        #[test]
+        fn panels_stand_apart_within_the_paper(
+            facets in any_facets(),
+            legend in 0..4usize,
+            (bar, titled) in any::<(bool, bool)>(),
+            (width_mm, font_size_pt) in (60.0..300.0f64, 5.0..12.0f64),
+            height_mm in prop::option::of(60.0..300.0f64),
+        ) {
+            let title = titled.then(|| "t".to_string());
+            let plot = Plot { width_mm, height_mm, font_size_pt, title, ..Plot::new("p", Kind::Lines) };
+            let Ok(layout) = Layout::of(&plot, &needs(facets.clone(), legend, bar)) else {
+                return Ok(());
+            };
+            prop_assert_eq!(layout.panels.len(), facets.iter().product::<usize>().max(1));
+            let first = layout.panels[0];
+            prop_assert!((layout.size.0 - width_mm * MM).abs() < 1e-9);
+            prop_assert!(height_mm.is_none_or(|mm| (layout.size.1 - mm * MM).abs() < 1e-9));
+            let top = layout.legend.1 + if legend > 0 { legend as f64 * ROW * layout.font } else { 0.0 };
+            for (n, panel) in layout.panels.iter().enumerate() {
+                prop_assert!((panel.width - first.width).abs() < 1e-9);
+                prop_assert!((panel.height - first.height).abs() < 1e-9);
+                prop_assert!(panel.x >= layout.grid.x - 1e-9 && panel.y >= top, "{panel:?} {top}");
+                prop_assert!(panel.right() <= layout.grid.right() + 1e-6, "{panel:?}");
+                prop_assert!(panel.bottom() <= layout.grid.bottom() + 1e-6, "{panel:?}");
+                for other in &layout.panels[..n] {
+                    let beside = other.right() < panel.x || panel.right() < other.x;
+                    let below = other.bottom() < panel.y || panel.bottom() < other.y;
+                    prop_assert!(beside || below, "{other:?} and {panel:?} overlap");
+                }
+            }
+            prop_assert!(layout.grid.right() < layout.size.0 && layout.grid.bottom() < layout.size.1);
+            if let Some(bar) = layout.bar {
+                prop_assert!(bar.x > layout.grid.right() && bar.right() < layout.size.0, "{bar:?}");
+            }
+            prop_assert_eq!(layout.bar.is_some(), bar);
+            prop_assert!((layout.wide() - first.width / font_size_pt).abs() < 1e-9);
+            prop_assert!((layout.tall() - first.height / font_size_pt).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn rows_of_panels_are_filled_evenly() {
+        for (facets, most, columns, rows) in [
+            (&[][..], 9.0, 1, 1),
+            (&[3], 9.0, 3, 1),
+            (&[4], 3.7, 2, 2),
+            (&[7], 4.0, 4, 2),
+            (&[9], 4.0, 3, 3),
+            (&[5], 0.2, 1, 5),
+            (&[3, 2], 1.0, 3, 2),
+        ] {
+            assert_eq!(grid(facets, most), (columns, rows), "{facets:?} {most}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_small_says_which_side_and_what_to_do() {
+        let narrow = Plot { width_mm: 20.0, font_size_pt: 12.0, ..Plot::new("p", Kind::Lines) };
+        let refused = Layout::of(&narrow, &needs(vec![3, 1], 0, false)).err().unwrap();
+        assert_eq!((refused.field.as_str(), refused.value.as_str()), ("width", "20 mm"));
+        assert!(refused.why.contains("3 × 1 panels") && refused.why.ends_with("draw fewer panels"));
+        let flat = Plot { height_mm: Some(20.0), font_size_pt: 12.0, width_mm: 200.0, ..narrow };
+        let refused = Layout::of(&flat, &needs(vec![], 2, false)).err().unwrap();
+        assert_eq!(refused.field, "height");
+        assert!(refused.why.ends_with("8 mm are needed; enlarge it"), "{}", refused.why);
+        let own = Plot { height_mm: None, ..flat };
+        assert!(Layout::of(&own, &needs(vec![], 2, false)).is_ok(), "its own height is enough");
+    }
+}

@@ -94,3 +94,51 @@ fn sample((x, y): (f64, f64), font: f64, kind: Kind, look: Look, canvas: &mut Ca
         Kind::Strip | Kind::Heat => mark(canvas),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Entries stand in their order, none over another, none beyond the edge.
+        #[test]
+        fn names_stand_beside_each_other_within_the_width(
+            names in prop::collection::vec("[a-z]{1,30}", 0..20),
+            width in 8.0..60.0f64,
+        ) {
+            let named = |(n, name): (usize, &String)| Series { name: name.clone(), look: Look::of(n) };
+            let series: Vec<Series> = names.iter().enumerate().map(named).collect();
+            let legend = Legend::of(&series, width);
+            let entries: Vec<&Entry> = legend.rows.iter().flatten().collect();
+            prop_assert_eq!(entries.len(), names.len());
+            for (entry, (n, name)) in entries.iter().zip(names.iter().enumerate()) {
+                let whole = entry.name == *name;
+                let cut = entry.name.strip_suffix('…').is_some_and(|cut| name.starts_with(cut));
+                prop_assert!(whole || cut, "{} is not {name}", entry.name);
+                prop_assert_eq!(entry.look.colour, Look::of(n).colour);
+            }
+            for row in &legend.rows {
+                prop_assert!(!row.is_empty() && row[0].x == 0.0);
+                let end = |entry: &Entry| entry.x + SAMPLE + width_of(&entry.name);
+                prop_assert!(row.iter().all(|entry| end(entry) <= width + 1e-9));
+                prop_assert!(row.windows(2).all(|two| end(&two[0]) + GAP <= two[1].x + 1e-9));
+            }
+            prop_assert_eq!(legend.rows(), legend.rows.len());
+        }
+    }
+
+    /// A sample of each kind has the series' colour, and none is wider than its room.
+    #[test]
+    fn every_kind_has_a_sample_of_its_series() {
+        let series = [Series { name: "red".into(), look: Look::of(1) }];
+        for kind in Kind::ALL {
+            let mut canvas = Canvas::new((100.0, 20.0), "sans", 10.0);
+            Legend::of(&series, 40.0).draw((5.0, 2.0), 10.0, kind, &mut canvas);
+            let svg = canvas.finish();
+            assert!(svg.contains(Look::of(1).colour) && svg.contains(">red</text>"), "{kind:?}");
+            assert!(svg.contains("<text x=\"34\""), "the name stands behind the sample: {svg}");
+        }
+    }
+}

@@ -181,3 +181,42 @@ impl Spread {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn quartiles_lie_between_neighbours() {
+        let of = Quartiles::of(&[1.0, 2.0, 3.0, 5.0]);
+        assert_eq!(of.box_, [1.75, 2.5, 3.5]);
+        assert_eq!(of.whiskers, [1.0, 5.0]);
+        assert_eq!(Quartiles::of(&[7.0]), Quartiles { box_: [7.0; 3], whiskers: [7.0; 2] });
+        // 3.5 ± 1.5 · 1.75 leaves 9 out on top.
+        assert_eq!(Quartiles::of(&[1.0, 2.0, 3.0, 4.0, 9.0]).whiskers, [1.0, 4.0]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_box_is_in_order_and_its_whiskers_are_values(
+            mut values in prop::collection::vec(-1e3..1e3f64, 1..40),
+        ) {
+            values.sort_by(f64::total_cmp);
+            let Quartiles { box_: [first, median, third], whiskers: [least, most] } =
+                Quartiles::of(&values);
+            prop_assert!(first <= median && median <= third);
+            prop_assert!(values.contains(&least) && values.contains(&most) && least <= most);
+            let far = 1.5 * (third - first);
+            for value in &values {
+                let inside = *value >= first - far && *value <= third + far;
+                prop_assert_eq!(inside, (least..=most).contains(value), "{}", value);
+            }
+            let below = |bound: f64| values.iter().filter(|value| **value <= bound).count() as f64;
+            let half = values.len() as f64 / 2.0;
+            prop_assert!(below(median) >= half, "half of all lie below the median");
+            prop_assert!(below(third) >= half && below(first) <= below(third));
+        }
+    }
+}

@@ -24,16 +24,36 @@ impl Unit {
         }
     }
 
-    /// A value of the column as it is written: at most four digits, its unit left out.
-    pub(super) fn plain(&self, value: f64) -> String {
-        number(value / self.factor)
+    /// Values of the column as they are written, their unit left out: with as many digits as tell
+    /// them apart, and places that are `within` so much of each other; four if that is enough.
+    pub(super) fn plain(&self, values: &[f64], within: f64) -> Vec<String> {
+        let values: Vec<f64> = values.iter().map(|value| value / self.factor).collect();
+        let mut rising = values.clone();
+        rising.sort_by(f64::total_cmp);
+        let gaps = rising.windows(2).map(|two| two[1] - two[0]).filter(|gap| *gap > 0.0);
+        let gap = gaps.fold(within / self.factor, f64::min);
+        let near = |value: f64, text: &str| {
+            let off = text.parse().map_or(0.0, |read: f64| (read - value).abs());
+            off <= (1e-3 * gap).max(1e-12 * value.abs())
+        };
+        let texts = |digits| values.iter().map(|value| written(*value, digits)).collect();
+        let told = |texts: &Vec<String>| values.iter().zip(texts).all(|(v, text)| near(*v, text));
+        (DIGITS..MOST_DIGITS).map(texts).find(told).unwrap_or_else(|| texts(MOST_DIGITS))
     }
 }
 
+/// As many digits a number has alone.
+const DIGITS: usize = 4;
+/// As many it has where others are near it.
+const MOST_DIGITS: usize = 15;
+
 /// A number with four digits at most, in full from 0.0001 to 999 999.
 pub(super) fn number(value: f64) -> String {
-    let digits = format!("{value:.3e}");
-    let rounded: f64 = digits.parse().unwrap_or(value);
+    written(value, DIGITS)
+}
+
+fn written(value: f64, most: usize) -> String {
+    let rounded: f64 = format!("{value:.*e}", most - 1).parse().unwrap_or(value);
     let size = rounded.abs();
     if size == 0.0 {
         return "0".into();
@@ -67,6 +87,8 @@ pub(super) fn with_unit(title: &str, unit: &Unit) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -84,7 +106,7 @@ mod tests {
         ] {
             assert_eq!(Unit::of(unit, size), Unit { factor, name: name.into() }, "{unit} {size}");
         }
-        assert_eq!(Unit::of("s", 0.1).plain(0.005), "5");
+        assert_eq!(Unit::of("s", 0.1).plain(&[0.005], f64::INFINITY), ["5"]);
     }
 
     #[test]
@@ -113,6 +135,51 @@ mod tests {
             ("jain", "jain"),
         ] {
             assert_eq!(title_of(column), title);
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_near_have_the_digits_that_tell_them_apart() {
+        let bare = Unit { factor: 1.0, name: String::new() };
+        for (values, texts) in [
+            (&[12_345.0, 12_346.0][..], &["12345", "12346"][..]),
+            (&[12_345.0, 45_678.0], &["12340", "45680"]),
+            (&[0.999_91, 0.999_95, 1.0], &["0.99991", "0.99995", "1"]),
+            (&[1_000_001.0, 1_000_002.0], &["1.000001e6", "1.000002e6"]),
+            (&[1.0 / 3.0, 2.0 / 3.0], &["0.3333", "0.6667"]),
+            (&[5.0, 5.0], &["5", "5"]),
+            (&[0.1 + 0.2], &["0.3"]),
+            (&[], &[]),
+        ] {
+            assert_eq!(bare.plain(values, f64::INFINITY), texts);
+        }
+        // A quotient that misses by its last digit has no more digits for that.
+        let milli = Unit::of("s", 0.05);
+        assert_eq!(milli.plain(&[0.01, 0.02, 0.07], 0.1), ["10", "20", "70"]);
+        assert_eq!(bare.plain(&[12_345.0], 8.0), ["12345"], "its axis is as short as that");
+    }
+
+    proptest! {
+        #[test]
+        fn a_number_says_its_value_to_four_digits(power in -12.0..15.0f64, minus in any::<bool>()) {
+            let value = if minus { -10f64.powf(power) } else { 10f64.powf(power) };
+            let text = number(value);
+            let read: f64 = text.parse().unwrap();
+            prop_assert!((read / value - 1.0).abs() <= 5e-4 + 1e-12, "{value}: {text}");
+            prop_assert!(text.len() <= 10, "{value}: {text}");
+        }
+
+        /// A value that a unit is chosen by has one to three digits before the point.
+        #[test]
+        fn the_unit_makes_a_value_easy_to_read(power in -5.9..11.9f64) {
+            let size = 10f64.powf(power);
+            for unit in ["bit/s", "s", "ms", "bytes"] {
+                let Unit { factor, name } = Unit::of(unit, size);
+                let least = Unit::of(unit, 1e-30).factor;
+                let most = Unit::of(unit, 1e30).factor;
+                prop_assert!(size / factor >= 0.9995 || factor == least, "{size} {unit}: {name}");
+                prop_assert!(size / factor < 1000.0 || factor == most, "{size} {unit}: {name}");
+            }
         }
     }
 }

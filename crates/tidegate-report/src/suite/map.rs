@@ -99,4 +99,26 @@ mod tests {
             assert_eq!(share(value), text);
         }
     }
+
+    #[test]
+    fn shades_run_from_none_to_a_whole_share_and_no_farther() {
+        let shades = [-1.0, 0.0, 0.04, 0.05, 0.5, 0.96, 1.0, 7.5].map(shade);
+        assert_eq!(shades, [0, 0, 0, 1, 5, 10, 10, 10]);
+        let mut page = String::new();
+        legend(&mut page);
+        for step in 0..=SHADES {
+            assert!(page.contains(&format!("<i class=s{step}></i>")), "{page}");
+        }
+        assert!((0..=1000).all(|n| shade(f64::from(n) / 1000.0) <= SHADES));
+    }
+
+    #[test]
+    fn a_share_has_two_digits_and_never_says_more_than_there_is() {
+        for hundredths in 0..250 {
+            let text = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+            assert_eq!(share(f64::from(hundredths) / 100.0), text, "what is exact stays");
+            let just_short = f64::from(hundredths + 1) / 100.0 - 1e-6;
+            assert_eq!(share(just_short), text, "{just_short}");
+        }
+    }
 }
