@@ -93,11 +93,14 @@ fn listed(list: &str) -> Option<usize> {
 }
 
 fn judge(awake: usize, there_are: usize, may_run_on: usize, given: usize) -> Room {
-    match () {
-        () if awake == 0 => Room::Enough,
-        () if awake >= there_are => Room::Full(there_are),
-        () if awake >= given && given < may_run_on => Room::Rationed(given),
-        () => Room::Enough,
+    if awake == 0 {
+        Room::Enough
+    } else if awake >= there_are {
+        Room::Full(there_are)
+    } else if awake >= given && given < may_run_on {
+        Room::Rationed(given)
+    } else {
+        Room::Enough
     }
 }
 

@@ -94,16 +94,13 @@ impl LinkConfig {
         let capture = |of: &LinkConfig| {
             of.record.as_ref().map_or("none".into(), |(path, _)| path.display().to_string())
         };
-        match () {
-            () if self.on_exit != old.on_exit => Err(self.told(ConfigError::new(
-                "on_exit",
-                format!("{:?}", self.on_exit).to_lowercase(),
-                why,
-            ))),
-            () if self.record != old.record => {
-                Err(self.told(ConfigError::new("record", capture(self), why)))
-            }
-            () => Ok(()),
+        if self.on_exit != old.on_exit {
+            let value = format!("{:?}", self.on_exit).to_lowercase();
+            Err(self.told(ConfigError::new("on_exit", value, why)))
+        } else if self.record != old.record {
+            Err(self.told(ConfigError::new("record", capture(self), why)))
+        } else {
+            Ok(())
         }
     }
 }

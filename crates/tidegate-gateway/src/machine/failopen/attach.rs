@@ -72,10 +72,12 @@ pub enum Place {
 pub fn filters(netlink: &mut Netlink, interface: u32) -> io::Result<Vec<Filter>> {
     let mut filters = Vec::new();
     // Asked where there is neither, the kernel answers for the root discipline.
-    let ways: &[Way] = match () {
-        () if has(netlink, interface, CLSACT)? => &[Way::Ingress, Way::Egress],
-        () if has(netlink, interface, OLD_INGRESS)? => &[Way::Ingress],
-        () => &[],
+    let ways: &[Way] = if has(netlink, interface, CLSACT)? {
+        &[Way::Ingress, Way::Egress]
+    } else if has(netlink, interface, OLD_INGRESS)? {
+        &[Way::Ingress]
+    } else {
+        &[]
     };
     for &way in ways {
         for answer in netlink.ask(Message::GetTrafficFilter(at(interface, way)))? {
