@@ -2,7 +2,8 @@
 """Finds circles of imports between the files of a crate.
 
 A module and its descendants may import each other. Any other circle is an error, since none of its
-files can be read, tested or moved alone. Tests are left out. Names that a module re-exports count
+files can be read, tested or moved alone. Files are checked, not folders: two wings may import from each
+other, as long as no file's imports lead back to it. Tests are left out. Names that a module re-exports count
 as those of the file that defines them.
 
     tools/circles.py [CRATE...]      crates/* by default; exit status 1 if there is a circle
