@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Checks the words of our documents: long sentences, and words that a stranger stumbles over.
 
-    tools/words.py [FILE...]      all Markdown files under version control by default
+    tools/words.py [FILE...]      all Markdown files under version control by default, and
+                                  the doc comments of two published crates
     tools/words.py --shares       also one line a file: words, long sentences
 
 tools/words.toml has the bounds and the words. A remark overrules the check for the paragraph, table
 or list after it, and gives the reason: <!-- words: the sentence is RFC 3168's own -->
+In Rust the remark is a line of its own before the doc comment: // words: RFC 3168's own sentence
 Linters of prose (vale, textlint) know both checks; they come as binaries or need another runtime,
 and `make test` installs neither.
 """
@@ -20,6 +22,9 @@ import tomllib
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RULES = tomllib.loads((ROOT / "tools/words.toml").read_text())
 OVERRULED = re.compile(r"<!-- words: (.*?)-->", re.S)
+DOC = re.compile(r"\s*//[/!] ?(.*)")
+REMARK = re.compile(r"\s*// words:(.*)")
+PUBLISHED = [f"crates/{name}/src/*.rs" for name in ("tidegate", "tidegate-packet")]
 MARKER = re.compile(r"\s*(?:[-*+]|\d+\.)\s+")
 
 
@@ -60,6 +65,22 @@ def paragraphs(text):
                 line = MARKER.sub("", line, count=1)
             first = first if part else number
             part.append(line)
+
+
+def documentation(source):
+    """The doc comments of a Rust source as Markdown, each on its line."""
+    for line in source.split("\n"):
+        if remark := REMARK.match(line):
+            yield f"<!-- words:{remark[1]} -->"
+        else:
+            doc = DOC.fullmatch(line)
+            yield doc[1] if doc and not doc[1].startswith("/") else ""
+
+
+def read(name):
+    """The Markdown of a file."""
+    text = (ROOT / name).read_text()
+    return "\n".join(documentation(text)) if name.endswith(".rs") else text
 
 
 def plain(text):
@@ -114,11 +135,11 @@ def main():
     shares = "--shares" in args
     names = [a for a in args if a != "--shares"]
     if not names:
-        git = ["git", "ls-files", "*.md"]
+        git = ["git", "ls-files", "*.md", *PUBLISHED]
         listed = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True)
         names = [n for n in listed.stdout.splitlines() if (ROOT / n).exists()]
         names = [n for n in names if "/vendor/" not in n]
-    told = [t for name in names for t in check(name, (ROOT / name).read_text(), shares)]
+    told = [t for name in names for t in check(name, read(name), shares)]
     print("\n".join(told), end="\n" if told else "")
     sys.exit(bool(told))
 

@@ -31,8 +31,7 @@ pub enum Transport {
         /// IP protocol number.
         protocol: u8,
     },
-    /// A fragment of an IP packet. Only the first fragment has ports, so none is told apart by
-    /// them.
+    /// A fragment of an IP packet. Only the first fragment has ports, so ports distinguish none.
     Fragment {
         /// IP protocol number; for IPv6 that of the fragment header, 44, in every fragment.
         protocol: u8,
@@ -66,7 +65,7 @@ impl Ends {
     /// The ends of a simulated flow between two hosts.
     ///
     /// A host's number is the number of its made-up IPv4 address (0x0a000001 is 10.0.0.1), so that
-    /// prefixes mean something: give the hosts of one site numbers that share their upper bits.
+    /// prefixes mean something. Give the hosts of one site numbers that share their upper bits.
     pub const fn simulated(
         source_host: u32,
         destination_host: u32,

@@ -26,10 +26,10 @@ use crate::tcp;
 
 /// Which packets are one flow.
 ///
-/// Whatever the key, all fragments of a packet are in one flow: no fragment, not even the first, is
-/// told apart by its ports, so that all fragments between two hosts (and, for IPv4, of one
-/// protocol) are one flow. Under `five-tuple` it is a flow of its own beside those of whole
-/// packets; under the other keys, the same flow. A frame that is not IP goes by its MAC addresses.
+/// Whatever the key, all fragments of a packet are in one flow. Ports distinguish no fragment, not
+/// even the first, so all fragments between two hosts (and, for IPv4, of one protocol) are one
+/// flow. Under `five-tuple` it is a flow of its own beside those of whole packets; under the other
+/// keys, the same flow. A frame that is not IP goes by its MAC addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FlowKey {

@@ -142,10 +142,10 @@ impl Frame {
     /// Reads `bytes`, the captured beginning of a frame of `wire_len` bytes on a link of type
     /// `link`.
     ///
-    /// There is no frame that it refuses: what cannot be read for want of bytes or of sense counts
-    /// as what was read up to there. An IP header that is cut short or malformed leaves a frame
-    /// that is not IP; a TCP or UDP header that is cut off leaves an IP packet without ports.
-    /// VLAN tags are passed over and are no part of a flow.
+    /// It refuses no frame: what cannot be read for want of bytes or of sense counts as what was
+    /// read up to there. An IP header that is cut short or malformed leaves a frame that is not IP.
+    /// A TCP or UDP header that is cut off leaves an IP packet without ports. VLAN tags are passed
+    /// over and are no part of a flow.
     pub fn parse(link: LinkType, bytes: &[u8], wire_len: u32) -> Frame {
         let LinkHeader { macs, next, unsent } = match link {
             LinkType::Ethernet => ethernet(bytes),

@@ -10,7 +10,7 @@ pub(crate) struct LinkHeader {
 }
 
 impl LinkHeader {
-    /// A frame of which nothing but its addresses can be read.
+    /// A frame with nothing that can be read but its addresses.
     pub(crate) fn known_by(macs: MacPair) -> LinkHeader {
         LinkHeader { macs, ..LinkHeader::default() }
     }

@@ -44,7 +44,7 @@ impl FromStr for Prefix {
     type Err = UnitError;
 
     /// `"192.0.2.0/24"`, `"2001:db8::/32"`, or an address alone. Bits beyond the prefix must be
-    /// zero: whoever sets some has mistaken the address or the length.
+    /// zero: a text that sets some has the address or the length wrong.
     fn from_str(text: &str) -> Result<Prefix, UnitError> {
         let refuse = |why: String| UnitError { text: text.into(), why };
         let (address, length) =

@@ -134,7 +134,7 @@ fn stamps(options: &[u8]) -> Option<(u32, u32)> {
 }
 
 /// A header's options with a length, by kind, each with its data, or none if the length is
-/// impossible; up to the end of them, or to one that is cut off.
+/// impossible. They end at the end of options, or at one that is cut off.
 struct Options<'a>(&'a [u8]);
 
 impl Options<'_> {

@@ -64,7 +64,7 @@ pub struct Info {
     pub manual: &'static str,
 }
 
-/// How Linux's `tc` is told of a queue that Linux has.
+/// How Linux's `tc` sets up a queue that Linux has.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Linux {
@@ -87,7 +87,7 @@ impl Linux {
         Linux { tc: "", preset: DEFAULT_PRESET, differs, whole: false }
     }
 
-    /// Whether `tc` can be told of it.
+    /// Whether `tc` can set it.
     pub const fn has_line(&self) -> bool {
         !self.tc.is_empty()
     }

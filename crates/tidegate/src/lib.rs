@@ -1,8 +1,8 @@
 //! Queue disciplines that keep fair shares when flows arrive that do not heed congestion.
 //!
 //! A queue here is a plain state machine: it reads no clock, opens no socket, and rolls only the
-//! dice it was given. Whoever drives it (a simulator, a gateway, a benchmark, your test) passes
-//! `now` and the packets in and is told of every drop and every mark through a [`Sink`].
+//! dice it was given. Its driver (a simulator, a gateway, a benchmark, your test) passes `now` and
+//! the packets in. It receives every drop and every mark through a [`Sink`].
 //!
 //! ```
 //! use tidegate::{catalog, Link, NullSink, Packet, Qdisc, Rng, Time};

@@ -1,8 +1,8 @@
 //! One FIFO and a rule for who may enter it: most of the field.
 //!
-//! A rule is a [`Policy`]; [`Fifo`] with a rule is a [`Qdisc`]. The FIFO owns what is common: the
-//! hard limit is checked before the rule; a mark on a packet that cannot be marked becomes a drop
-//! or a pass, as the rule's [`NonEct`] says; victims go to the sink.
+//! A rule is a [`Policy`]; [`Fifo`] with a rule is a [`Qdisc`]. The FIFO owns what is common. It
+//! checks the hard limit before the rule. A mark on a packet that cannot be marked becomes a drop
+//! or a pass, as the rule's [`NonEct`] says. Victims go to the sink.
 use crate::choices;
 use crate::packet::{Ecn, Packet};
 use crate::parts::ring::Ring;
@@ -89,7 +89,7 @@ pub trait Policy {
         None
     }
 
-    /// Judges an arriving packet for which there is room. Nothing is committed yet.
+    /// Judges an arriving packet that finds room. Nothing is committed yet.
     fn arrive(
         &mut self,
         now: Time,

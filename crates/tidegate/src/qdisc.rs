@@ -4,7 +4,7 @@ use crate::config::ConfigError;
 use crate::packet::Packet;
 use crate::units::{Bytes, Rate, Size, Time};
 
-/// A queue discipline: a state machine between whoever offers packets and the link that asks for
+/// A queue discipline: a state machine between those who offer packets and the link that polls for
 /// them.
 ///
 /// Time never runs back: `now` is at least as late as in every earlier call. After warm-up no call
@@ -63,7 +63,7 @@ pub trait Qdisc {
     }
 }
 
-/// Who is told of drops and marks.
+/// Who receives drops and marks.
 pub trait Sink {
     /// `pkt` was dropped at `now`.
     fn dropped(&mut self, now: Time, pkt: &Packet, why: DropReason);

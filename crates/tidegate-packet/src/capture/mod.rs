@@ -6,9 +6,9 @@
 //! | pcapng | both byte orders, any number of sections and interfaces (4096 to a section), each with its own link type, resolution (`if_tsresol`) and offset (`if_tsoffset`) of stamps; enhanced, simple and obsolete packet blocks; all other blocks are passed over |
 //! | gzip | either of them, packed; several packed streams one behind the other; unpacked as it is read |
 //!
-//! Link types: see [`LinkType`]. The packets of an interface whose link type cannot be read are
-//! passed over, and [`Capture::skipped`] counts and names them; where there are no others, that is
-//! an error at the end.
+//! Link types: see [`LinkType`]. Packets of an interface whose link type cannot be read are passed
+//! over, and [`Capture::skipped`] counts and names them. Where there are no others, that is an
+//! error at the end.
 //!
 //! **Time** is counted from the first packet. It never runs back: a packet stamped earlier than the
 //! one before it gets that one's time, and [`Capture::backward`] counts it. A simple packet block
@@ -209,7 +209,7 @@ impl<R: Read> Capture<R> {
         Ok(Some((time, record)))
     }
 
-    /// A capture of which no packet can be read: the first interface's link type says why.
+    /// A capture without a packet that can be read: the first interface's link type says why.
     fn nothing_readable(&self) -> CaptureError {
         let link = self.skips.named().first().map(|s| format!("; {}", s.link)).unwrap_or_default();
         let why = format!("{}{link}", self.skips);

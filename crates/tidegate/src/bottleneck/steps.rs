@@ -16,8 +16,8 @@ const NANOS: u128 = 1_000_000_000;
 
 /// Rates, each from its time on. The last holds for ever.
 ///
-/// A packet whose transmission straddles a change is sent at each rate in turn: at 8 Mbit/s half of
-/// 1000 bytes takes 500 us, the other half at 2 Mbit/s takes 2 ms. A rate of zero is an outage.
+/// A packet whose transmission straddles a change is sent at each rate in turn. At 8 Mbit/s half of
+/// 1000 bytes takes 500 us; the other half takes 2 ms at 2 Mbit/s. A rate of zero is an outage.
 ///
 /// ```
 /// use tidegate::bottleneck::{Steps, Wire};

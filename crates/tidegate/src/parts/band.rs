@@ -37,7 +37,7 @@ pub enum Crossed {
 }
 
 impl Crossed {
-    /// The same for whoever asks each time anew, wherever the average was before.
+    /// The same for a caller that asks each time anew, wherever the average was before.
     #[inline]
     pub fn lies(avg: f64, min: f64, max: f64) -> Crossed {
         match avg {

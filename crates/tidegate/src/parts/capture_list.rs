@@ -1,9 +1,8 @@
 //! The last t captured flows, with how often each stands among them and what its captures weigh
 //! together: chan2003's capture list in constant time.
 //!
-//! A ring remembers the order, an open hash table of at least twice the size counts, and the counts
-//! of counts f_1 … f_5 that the [jackknife](super::jackknife) needs are kept as captures come and
-//! go.
+//! A ring remembers the order, an open hash table of at least twice the size counts. The counts of
+//! counts f_1 … f_5 that the [jackknife](super::jackknife) needs are kept as captures come and go.
 use alloc::vec::Vec;
 
 use super::jackknife::{Frequencies, HIGHEST_ORDER};
@@ -31,7 +30,7 @@ pub struct Stamp {
 /// The last `size` captures.
 #[derive(Clone, Debug)]
 pub struct CaptureList {
-    /// Full length from the start, of which `held` entries before `next` are captures.
+    /// Full length from the start. The `held` entries before `next` are captures.
     ring: Vec<u64>,
     /// What each capture in the ring weighs.
     weights: Vec<u16>,
@@ -117,8 +116,8 @@ impl CaptureList {
     }
 
     /// In a [`stamped`](CaptureList::stamped) list the level at which `room` captures are shared
-    /// max-min fairly: a flow that stands less often than that has all of its captures among
-    /// them, any other has this many. `None` if there is room for all.
+    /// max-min fairly. A flow that stands less often than that has all of its captures among them,
+    /// any other has this many. `None` if there is room for all.
     pub fn level(&mut self, room: f64) -> Option<f64> {
         let held = self.held as f64;
         self.levels.as_mut().filter(|_| room < held).map(|levels| levels.level(room.max(0.0)))

@@ -20,8 +20,8 @@ use crate::parts::host_shares::HostShares;
 use crate::parts::lines::Lines;
 use crate::qdisc::{Backlog, Link};
 
-/// The most packets for which there is room from the start; a queue that drops early may never fill
-/// a larger limit.
+/// The most packets that find room from the start; a queue that drops early may never fill a larger
+/// limit.
 const MOST_ROOM: u64 = 4096;
 
 /// Packets in a line for each class, served by weight.

@@ -1,9 +1,9 @@
 //! CoDel's law (nichols2018 §5): watch how long packets waited, and signal ever more often while
 //! they wait too long.
 //!
-//! The law is given a [`CodelQueue`] when the link asks for a packet; it takes packets off
-//! its head, has some of them signalled, and hands back the one to send. It holds no packet itself,
-//! so one queue may follow it or a thousand.
+//! The law is given a [`CodelQueue`] when the link polls for a packet. It takes packets off its
+//! head, has some of them signalled, and hands back the one to send. It holds no packet itself, so
+//! one queue may follow it or a thousand.
 //!
 //! ```
 //! use tidegate::{Span, Time, parts::codel_law::{CodelLaw, Root}};
@@ -42,8 +42,8 @@ pub struct CodelLaw {
 
 impl CodelLaw {
     /// When the next signal is due, after one at `from` that was the `count`-th: interval /
-    /// sqrt(count) later, so that the rate of signals rises as the square root of their number
-    /// (§5.6). `count` of 0 counts as 1.
+    /// sqrt(count) later. So the rate of signals rises as the square root of their number (§5.6).
+    /// `count` of 0 counts as 1.
     #[inline]
     pub fn next(&self, from: Time, count: u32) -> Time {
         from + Span::from_nanos(

@@ -1,6 +1,6 @@
 //! RED-PD's drop history (mahajan2001 §3.1): what each flow lost to RED in the last M lists and in
-//! the one that is open, with room for a bounded number of flows; and what is known of those that
-//! are dropped from beforehand.
+//! the one that is open, for a bounded number of flows. It also has what is known of flows that are
+//! dropped from beforehand.
 //!
 //! A flow that stands in several lists is one that sends much: one that has lost several packets at
 //! once stands in one list only.
@@ -77,8 +77,9 @@ pub struct DropHistory<T> {
 }
 
 impl<T: Copy> DropHistory<T> {
-    /// An empty history of 1 to [`MOST_LISTS`] lists (other numbers are taken as the nearest of
-    /// these) of at most `list_flows` flows each, which knows at most `flows` flows at a time.
+    /// An empty history of 1 to [`MOST_LISTS`] lists, of at most `list_flows` flows each, which
+    /// knows at most `flows` flows at a time. Other numbers of lists are taken as the nearest of
+    /// these.
     pub fn new(lists: u32, list_flows: u32, flows: u32) -> DropHistory<T> {
         DropHistory {
             accounts: FlowTable::new(flows),

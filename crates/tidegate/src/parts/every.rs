@@ -1,4 +1,4 @@
-//! Periodic work without a timer: whoever holds an [`Every`] asks it at each call what has fallen
+//! Periodic work without a timer: the holder of an [`Every`] asks it at each call what has fallen
 //! due.
 //!
 //! ```

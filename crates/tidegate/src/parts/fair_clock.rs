@@ -11,9 +11,9 @@
 //!   serve a heavy class in a burst.
 //!
 //! Of equal tags the lowest class wins. Tags are fixed-point numbers, so that nothing drifts over
-//! any length of busy period, and are compared to a millionth of a byte, so that what is equal but
-//! for rounding is equal. When the link finds nothing to send, tags start from a common point
-//! again. Both choose in O(log n).
+//! any length of busy period. They are compared to a millionth of a byte, so that a rounding makes
+//! no difference. When the link finds nothing to send, tags start from a common point again. Both
+//! choose in O(log n).
 //!
 //! ```
 //! use tidegate::parts::fair_clock::{FairClock, Order};
@@ -222,9 +222,9 @@ mod tests {
         turns
     }
 
-    /// The example by which bennett1996 tells WF²Q from WFQ: a class with half of the link and
-    /// eleven packets, ten classes with a twentieth and a packet each, all at once. By finish
-    /// tags alone ten packets of the first go in a row; in WF²Q+ it has every second slot.
+    /// bennett1996's example of how WF²Q differs from WFQ. A class has half of the link and eleven
+    /// packets, ten classes have a twentieth and a packet each, all at once. By finish tags alone
+    /// ten packets of the first go in a row; in WF²Q+ it has every second slot.
     #[test]
     fn service_order_of_wfq_and_wf2q() {
         for unit in [1, 1000, 1500] {

@@ -1,6 +1,6 @@
 //! How much traffic is a fair amount: AFD's controller (pan2003 §3.3), which EWFQ (lu2012) shares.
-//! At every step m_fair += α (q_old − q_target) − β (q − q_target): too long a queue, or one that
-//! grows, means that too much is let in.
+//! At every step m_fair += α (q_old − q_target) − β (q − q_target). A queue that is too long or
+//! grows means that too much is admitted.
 //!
 //! ```
 //! use tidegate::parts::fair_control::FairControl;

@@ -2,7 +2,7 @@
 //! exhaust memory.
 //!
 //! Its owner keeps a line of flows that may be forgotten ([`retire`](FlowTable::retire)), oldest
-//! first, and forgets them when their time is over or when the table is full; nothing is evicted
+//! first. It forgets them when their time is over or when the table is full; nothing is evicted
 //! behind its back. All steps take constant time. Flows are taken as the keyed hashes that drivers
 //! give: nobody can aim at a run of places.
 //!
@@ -183,8 +183,8 @@ impl<T: Copy> FlowTable<T> {
         self.len -= 1;
     }
 
-    /// Asks `keep` of every flow, in no particular order, and forgets those of which it says no.
-    /// Takes time for every slot that was ever in use.
+    /// Asks `keep` of every flow, in no particular order, and forgets those that it rejects. Takes
+    /// time for every slot that was ever in use.
     pub fn retain(&mut self, mut keep: impl FnMut(u64, &mut T) -> bool) {
         for slot in 0..self.slots.len() as u32 {
             let flow = self.slots[slot as usize].flow;

@@ -1,6 +1,6 @@
-//! Which of many weights is the largest, at once, although they change with every packet: a
-//! knock-out tournament, in which a change plays its matches anew from the bottom and stops where
-//! nothing changes.
+//! Which of many weights is the largest, at once, although they change with every packet. It is a
+//! knock-out tournament: a change plays its matches anew from the bottom and stops where nothing
+//! changes.
 //!
 //! ```
 //! use tidegate::parts::heaviest::Heaviest;
@@ -17,20 +17,20 @@ use alloc::vec::Vec;
 /// Weights by index, and the largest of them.
 #[derive(Clone, Debug)]
 pub struct Heaviest {
-    /// Who won each match: 1 is the final, 2n and 2n + 1 feed n, and the last half are the
-    /// players, as many as a full tournament needs; what is beyond the last index weighs
-    /// nothing.
+    /// Who won each match: 1 is the final, 2n and 2n + 1 feed n, and the last half are the players.
+    /// There are as many as a full tournament needs; what is beyond the last index weighs nothing.
     players: Vec<u64>,
 }
 
-/// A weight and its index as one word, of which the larger is the heavier, or of equals the first.
+/// A weight and its index as one word. The larger word is the heavier weight, or the first of
+/// equals.
 #[inline]
 const fn player(index: usize, weight: u64) -> u64 {
     let weight = if weight > MOST { MOST } else { weight };
     weight << 32 | (!index as u32) as u64
 }
 
-/// The largest weight that is told from larger ones: more bytes than ever wait in one line.
+/// The largest weight that differs from larger ones: more bytes than ever wait in one line.
 const MOST: u64 = u32::MAX as u64;
 
 impl Heaviest {

@@ -2,10 +2,10 @@
 //! Purge paper).
 //!
 //! Each sampling of a queued packet is a hit for its flow. At the end of a period a flow's share of
-//! the buffer, its hit fraction, is the mean of this period's and the last one's, weighted by their
-//! numbers of samplings: Ω(t) = (Hit(t) + Ω(t − 1) Ψ(t − 1)) / (Ψ(t − 1) + Ψ(t)). In the printed
-//! eq. (2) both plus signs are lost; as printed it has the wrong dimension, and eq. (3) repeats the
-//! numerator with the same gap.
+//! the buffer, its hit fraction, is the mean of this period's and the last one's. Their numbers of
+//! samplings are the weights: Ω(t) = (Hit(t) + Ω(t − 1) Ψ(t − 1)) / (Ψ(t − 1) + Ψ(t)). In the
+//! printed eq. (2) both plus signs are lost; as printed it has the wrong dimension, and eq. (3)
+//! repeats the numerator with the same gap.
 //!
 //! A newcomer has an Ω(t − 1) of nothing by eq. (2): the samplings of the past were not of it,
 //! whether or not it waited then. So its first Ω is its share of both periods, half of its share of
@@ -17,7 +17,7 @@
 //! of the past.
 //!
 //! With space-saving replacement (A. Metwally, D. Agrawal, A. El Abbadi, ICDT 2005) the numerator
-//! of eq. (2) is the counter, and nothing of it is ever lost: all Ω of a full cache sum to 1, a
+//! of eq. (2) is the counter, and nothing of it is ever lost. All Ω of a full cache sum to 1. A
 //! flow with more than one in `most` of the samplings is always in it, and no Ω is too small. But
 //! each may be too large by 1 / `most`: when many more flows share the buffer than the cache holds,
 //! all that it holds look alike. Here the newcomer takes over both parts of the counter, hits and
@@ -76,8 +76,8 @@ const NONE: u16 = u16::MAX;
 const _: () = assert!(MOST_FLOWS < NONE as u32);
 
 /// The cache. In a buffer that many flows share nearly every sampling is of a flow that is not in
-/// it, so that is what it is built for: to find none is one look at a head, and the oldest becomes
-/// the newest by a turn of the ring.
+/// it. It is built for that: to find none is one look at a head, and the oldest becomes the newest
+/// by a turn of the ring.
 #[derive(Clone, Debug)]
 pub struct HitCache {
     entries: Vec<CachedFlow>,

@@ -101,7 +101,7 @@ impl HostShares {
         }
     }
 
-    /// Among how many lines the share of which `line` has a part is divided: n, 1 at least.
+    /// How many lines divide the share that `line` has a part in: n, 1 at least.
     #[inline]
     pub fn load(&self, line: usize) -> u64 {
         self.lines.get(line).map_or(1, |it| self.loads.load(it.hosts))

@@ -111,7 +111,7 @@ impl Lines {
         &self.places[place as usize].pkt
     }
 
-    /// The same, for whoever keeps notes in its tag. Its length must stay what it is.
+    /// The same, for an owner that keeps notes in its tag. Its length must stay what it is.
     #[inline]
     pub fn packet_mut(&mut self, place: u32) -> &mut Packet {
         &mut self.places[place as usize].pkt

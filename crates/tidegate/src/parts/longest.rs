@@ -1,5 +1,5 @@
-//! Packets in many lines over one buffer, of which the longest is known at all times: to make room
-//! by taking from it (buffer stealing, mckenney1990).
+//! Packets in many lines over one buffer. The longest line is known at all times: to make room by
+//! taking from it (buffer stealing, mckenney1990).
 //!
 //! ```
 //! use tidegate::{Packet, parts::longest::{By, Longest}};

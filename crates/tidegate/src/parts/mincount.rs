@@ -3,7 +3,7 @@
 //!
 //! Each flow's hash names a bucket and a fraction u of it. The k-th smallest u of a bucket, M_i, is
 //! small when many flows fell there, and does not depend on how often each came. With every bucket
-//! full the paper's estimate is N = m [Γ(k − 1/m) / Γ(k)]^−m exp(−(1/m) Σ ln M_i); the printed
+//! full the paper's estimate is N = m [Γ(k − 1/m) / Γ(k)]^−m exp(−(1/m) Σ ln M_i). The printed
 //! formula has lost the minus of the exponent and of k − 1/m, and its buckets' bounds read i − 1 ≤
 //! m h < i.
 //!

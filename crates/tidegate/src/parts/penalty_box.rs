@@ -21,8 +21,8 @@ choices! {
         /// By bytes, saved up in parts to a depth.
         Bucket = "bucket",
         /// By whole packets. A look at an empty box that has not earned a whole one forgets what
-        /// was earned: a flood that
-        /// asks more often than that gets no other once the depth is used up (Linux's sch_sfb).
+        /// was earned. So a flood that asks more often than that gets no other once the depth is
+        /// used up (Linux's sch_sfb).
         Whole = "whole",
         /// A packet, and then none for as long as the rate takes for one (XNU's classq_sfb).
         Spaced = "spaced",
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     /// A flood of 1000 packets a second for 10 s before a box of ten packets a second and twenty
-    /// saved: the bucket gives all it has and earns, the box of whole packets its twenty, the
+    /// saved. The bucket gives all it has and earns, the box of whole packets its twenty, the
     /// pauses one each tenth of a second.
     #[test]
     fn three_boxes_under_a_flood() {

@@ -97,7 +97,7 @@ impl Phantoms {
         self.list[one].size + len <= self.limit
     }
 
-    /// `len` bytes, for which there is room, come to `one`.
+    /// `len` bytes, which find room, come to `one`.
     #[inline]
     pub fn add(&mut self, one: usize, len: u64) {
         if self.list[one].size == 0 && len > 0 {
@@ -234,7 +234,7 @@ impl Phantoms {
 }
 
 impl Phantom {
-    /// Its part of `whole`, where those with bytes, of which it is one, have `quanta` together.
+    /// Its part of `whole`. It is one of those with bytes, which have `quanta` together.
     #[inline]
     pub fn part_of(&self, whole: f64, quanta: u64) -> f64 {
         whole * self.quantum as f64 / quanta as f64

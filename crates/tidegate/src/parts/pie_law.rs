@@ -96,8 +96,8 @@ const ACCUMULATED: (f64, f64) = (0.85, 8.5);
 const CAPPED: (f64, f64) = (0.1, 0.02);
 /// With a low delay, a probability below this signals nothing (§4.1).
 const CALM: f64 = 0.2;
-/// Updates that are made one by one, however many are overdue: with the paper's constants 210 take
-/// the probability from 1 to 0 on an idle link, so nothing is cut off; the rest changes nothing, or
+/// Updates that are made one by one, however many are overdue. With the paper's constants 210 take
+/// the probability from 1 to 0 on an idle link, so nothing is cut off. The rest changes nothing, or
 /// would with constants as far from these.
 const MOST_UPDATES: u64 = 4096;
 

@@ -5,8 +5,8 @@
 //! assert!(is_below(0.11, 0.75, 7.5) && !is_below(0.12, 0.75, 7.5)); // .75^7.5 = .1156
 //! ```
 
-/// Whether `die` < `base` ^ `exponent`, for a base in 0 to 1 and an exponent of 0 or more: an event
-/// of that probability, when the die is uniform on [0, 1).
+/// Whether `die` < `base` ^ `exponent`, for a base in 0 to 1 and an exponent of 0 or more. It is an
+/// event of that probability when the die is uniform on [0, 1).
 ///
 /// The whole part of the exponent takes multiplications. The rest, base^f, lies between the
 /// harmonic and the arithmetic mean of `base` and 1 with the weights f and 1 − f; only a die

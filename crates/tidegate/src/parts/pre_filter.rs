@@ -1,6 +1,6 @@
 //! RED-PD's pre-filter for one flow (mahajan2001 §3.2, §3.3): with what probability its packets are
-//! dropped before RED sees them, how that probability grows while RED drops too much of the flow
-//! and shrinks when it drops nothing, and whether the flow slows down.
+//! dropped before RED sees them, and whether the flow slows down. That probability grows while RED
+//! drops too much of the flow, and shrinks when it drops nothing.
 //!
 //! ```
 //! use tidegate::{Prob, Time, parts::pre_filter::{FilterLaw, Monitored}};

@@ -2,8 +2,8 @@
 //! (athuraliya2001).
 //!
 //! p(t) = max(0, p(t − 1) + γ (α (b − b*) + X − c)), with backlog b, target b*, input X and
-//! capacity c of one period, all in one unit (mean packets); a packet is marked with probability m
-//! = 1 − φ^−p. Without rates the same step is γ (b(t) − (1 − α) b(t − 1) − α b*): what came in
+//! capacity c of one period, all in one unit (mean packets). A packet is marked with probability m
+//! = 1 − φ^−p. Without rates the same step is γ (b(t) − (1 − α) b(t − 1) − α b*). What came in
 //! beyond capacity is what the backlog grew by, as long as the queue neither runs empty nor refuses
 //! anything.
 //!
@@ -126,8 +126,8 @@ impl Price {
         self.probability = self.probability_of(self.price);
     }
 
-    /// `periods` more periods end without an arrival and with the same backlog: one by one while
-    /// the input's memory fades, then (with that memory forgotten) in closed form, since the
+    /// `periods` more periods end without an arrival and with the same backlog. They end one by one
+    /// while the input's memory fades, then (with that memory forgotten) in closed form, since the
     /// price moves by the same step each time.
     pub fn periods_without_arrivals(&mut self, periods: u64, backlog: f64) {
         let fading = periods.min(FADING);

@@ -1,4 +1,4 @@
-//! The exponential estimator of a flow's rate (stoica1998 §2.3): each packet brings its own rate
+//! The exponential estimator of a flow's rate (stoica1998 §2.3). Each packet brings its own rate
 //! since the one before it, and the estimate forgets with the time constant K, whatever the lengths
 //! and gaps of the packets.
 //!
@@ -110,8 +110,8 @@ mod tests {
     use crate::rng::Rng;
 
     /// The equation as it stands, from an empty estimate and from a full one, over fourteen decades
-    /// of gap, to a few roundings: of the result, and of what the old estimate was (1 −
-    /// forgotten is exact to one in 2^53, not relative).
+    /// of gap, to a few roundings. They are roundings of the result, and of what the old estimate
+    /// was (1 − forgotten is exact to one in 2^53, not relative).
     #[test]
     fn accuracy() {
         for k_ms in [1, 100, 384, 60_000] {

@@ -1,5 +1,5 @@
-//! Lines that take turns over one buffer: those with packets stand in a circle, and when the buffer
-//! is full one of the longest line's packets goes, not the one that happened to arrive.
+//! Lines that take turns over one buffer. Those with packets stand in a circle. When the buffer is
+//! full one of the longest line's packets goes, not the one that happened to arrive.
 //!
 //! ```
 //! use tidegate::parts::{longest::By, round_robin::{Overflow, RoundRobin}};

@@ -2,11 +2,11 @@
 //! match-hit in k stages (lu2012 §III-B).
 //!
 //! A packet of a flow that is not held is sampled with a chance of p per byte. A sampled packet is
-//! compared with a random packet of a cache; when k packets of a flow have matched in an interval,
+//! compared with a random packet of a cache. When k packets of a flow have matched in an interval,
 //! the flow is *held*: it gets a state of its own, and its owner counts every later byte exactly.
 //! Sampled packets get into the cache with a chance of p_c, for a random other one once it is full.
-//! A flow is so found with a chance that goes by its rate to the power of k + 1: users with
-//! little traffic stay out of the table, floods do not.
+//! A flow is so found with a chance that goes by its rate to the power of k + 1. Users with little
+//! traffic stay out of the table, floods do not.
 //!
 //! Memory is allocated once. When the table of the held is full nobody is held until its owner has
 //! forgotten somebody ([`retain`](SampleHold::retain)), which it does at the end of each interval.
@@ -46,7 +46,7 @@ choices! {
 /// How flows are found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HoldRules {
-    /// How many matches in an interval it takes (k); 0: none, whoever is sampled is held
+    /// How many matches in an interval it takes (k); 0: none, every sampled flow is held
     /// (estan2002's own sample-and-hold).
     pub stages: u32,
     /// How many packets the cache remembers (N_c).
@@ -64,7 +64,7 @@ impl Default for HoldRules {
     }
 }
 
-/// The flows that are held, each with a `T`, and the cache by which others are found.
+/// The flows that are held, each with a `T`, and the cache that finds others.
 #[derive(Clone, Debug)]
 pub struct SampleHold<T: Copy> {
     held: FlowTable<T>,
@@ -162,8 +162,7 @@ impl<T: Copy> SampleHold<T> {
         !self.cache.is_empty() && self.cache[dice.below(self.cache.len() as u64) as usize] == flow
     }
 
-    /// Whether this match of `flow` is its k-th. Matches for which there is no room are not
-    /// counted.
+    /// Whether this match of `flow` is its k-th. Matches that find no room are not counted.
     fn count_match(&mut self, flow: u64) -> bool {
         if self.rules.stages <= 1 {
             return true;
@@ -220,7 +219,7 @@ fn of_packet(p: f64, len: f64) -> f64 {
     -libm::expm1(len * libm::log1p(-p))
 }
 
-/// The chance per byte with which a flow is missed in an interval with a chance of `miss`, if it
+/// The chance per byte with which a flow is missed in an interval with a chance of `miss`. The flow
 /// has `packets` packets of `len` bytes in it and the part `share` of the cache, and `stages`
 /// matches are needed. 1 where no chance is enough.
 ///
@@ -311,8 +310,8 @@ mod tests {
     }
 
     /// Counts in how many of `runs` intervals a flow with half of all packets is not found, with p
-    /// set for `miss`; the cache is warm and its packets are half the flow's, which is held
-    /// fixed (p_c = 0). Binomial, z test, false alarm 1e-6.
+    /// set for `miss`. The cache is warm, and its packets are half the flow's, which is held fixed
+    /// (p_c = 0). Binomial, z test, false alarm 1e-6.
     fn misses(stages: u32, packets: u64, miss: f64, len: u32) {
         let p = chance_per_byte(miss, packets, 0.5, stages, len as f64);
         let mut dice = Rng::from_seed(stages as u64);
@@ -340,7 +339,7 @@ mod tests {
     }
 
     /// Without match-hit a flow of T bytes is missed with (1 − p)^T (estan2002), however it is cut
-    /// into packets: with one stage and a cache of nothing but the flow itself.
+    /// into packets. That is one stage and a cache of nothing but the flow itself.
     #[test]
     fn sample_and_hold_by_bytes() {
         let (p, bytes) = (1e-4, 20_000_u32);

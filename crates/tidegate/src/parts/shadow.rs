@@ -132,9 +132,9 @@ mod tests {
         }
     }
 
-    /// How accurate a count is: with a share p of the samples it is binomial of `size` and p once
-    /// every place was replaced, so its mean is p · size and its variance size p (1 − p) (z
-    /// tests, false alarm 1e-6; runs are independent).
+    /// How accurate a count is. With a share p of the samples it is binomial of `size` and p once
+    /// every place was replaced. So its mean is p · size and its variance size p (1 − p) (z tests,
+    /// false alarm 1e-6; runs are independent).
     #[test]
     fn counts_estimate_shares() {
         for (size, share) in [(500, 0.2), (500, 0.02), (100, 0.5)] {

@@ -1,5 +1,5 @@
-//! Counters in several arrays, in each of which a flow has one: the least of them is the nearest to
-//! what the flow's own would be, and never below it (estan2002 §3.2; a count-min sketch).
+//! Counters in several arrays; a flow has one in each. The least of them is the nearest to what the
+//! flow's own would be, and never below it (estan2002 §3.2; a count-min sketch).
 //!
 //! With the conservative update of estan2002 §3.3.2 a counter rises no further than what one of its
 //! flows can have caused.

@@ -55,8 +55,8 @@ pub struct SparseFirst {
 }
 
 impl SparseFirst {
-    /// `queues` empty queues, each of which may send `quantum` bytes in a turn, divided by the
-    /// load of its hosts.
+    /// `queues` empty queues. Each may send `quantum` bytes in a turn, divided by the load of its
+    /// hosts.
     pub fn new(queues: u32, quantum: u64, divide: Divide, dice: &mut Rng) -> SparseFirst {
         let count = queues as usize;
         SparseFirst {

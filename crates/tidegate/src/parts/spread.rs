@@ -1,6 +1,6 @@
-//! To which of so many queues, classes or bins a packet goes: by a hash of its flow, perturbed by a
-//! random number so that nobody can choose flows that collide, or by the class that the driver gave
-//! it.
+//! To which of so many queues, classes or bins a packet goes: by a hash of its flow, or by the
+//! class that the driver gave it. A random number perturbs the hash, so that nobody can choose
+//! flows that collide.
 //!
 //! ```
 //! use tidegate::{Packet, Rng, parts::spread::{Classes, Map, Spread}};
@@ -48,7 +48,7 @@ impl Spread {
 /// place while packets of it wait, and who comes anew takes a place of the set where nobody waits.
 /// So two flows meet only while all places of their set are busy, where with single places they do
 /// whenever their hashes agree (tc-cake(8), *Flow isolation parameters*). Who has to share goes to
-/// the place of the set that its hash names, and so does everybody of that hash until nobody waits
+/// the place of the set that its hash names. So does everybody of that hash until nobody waits
 /// there: packets of a flow stay in order.
 ///
 /// ```
@@ -132,8 +132,8 @@ impl Ways {
     }
 }
 
-/// How likely one of `flows` busy flows has to share its place, of `places` in sets of `ways`: in
-/// single places, that another is dealt the same one; in sets, that a set is dealt more than it
+/// How likely one of `flows` busy flows has to share its place, of `places` in sets of `ways`. In
+/// single places: that another is dealt the same one. In sets: that a set is dealt more than it
 /// has, by Poisson's law.
 ///
 /// ```
@@ -179,9 +179,8 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// The classes 0 .. `classes`, of which there is one at least, in sets of `ways` as [`Ways`]
-    /// has them; in none if the driver gives the classes. The hash is perturbed by a number
-    /// drawn from `dice`.
+    /// The classes 0 .. `classes`, at least one, in sets of `ways` as [`Ways`] has them; in none if
+    /// the driver gives the classes. The hash is perturbed by a number drawn from `dice`.
     pub fn new(map: Map, classes: u32, ways: u32, dice: &mut Rng) -> Classes {
         let ways = if map == Map::Flow { ways } else { 1 };
         Classes::with(map, classes, Ways::new(classes, ways, dice))

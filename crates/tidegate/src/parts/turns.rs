@@ -1,4 +1,4 @@
-//! Whose turn it is: those who have something to send stand in a circle; whoever has been served
+//! Whose turn it is. Those who have something to send stand in a circle; after being served one
 //! goes behind all others. Anybody can step out at once, wherever he stands.
 //!
 //! ```
@@ -30,7 +30,7 @@ struct Seat {
 }
 
 impl Turns {
-    /// Room for the numbers 0 .. `count`, none of which stands in the circle.
+    /// Room for the numbers 0 .. `count`; none stands in the circle.
     pub fn new(count: usize) -> Turns {
         Turns { seats: vec![Seat::default(); count], first: 0, standing: 0 }
     }
@@ -91,7 +91,7 @@ impl Turns {
         self.standing -= 1;
     }
 
-    /// Whoever was first goes behind all others.
+    /// The first goes behind all others.
     #[inline]
     pub fn pass(&mut self) {
         if self.standing > 0 {

@@ -1,6 +1,6 @@
-//! SRED's zombie list (ott1999 §2): flows that were seen lately, of which each arriving packet is
-//! compared with one drawn at random. How often it meets its own flow, P, tells the number of
-//! flows: for equal ones 1 / P, else 1 / Σ p², which is less.
+//! SRED's zombie list (ott1999 §2): flows that were seen lately. Each arriving packet is compared
+//! with one drawn at random. How often it meets its own flow, P, tells the number of flows: for
+//! equal ones 1 / P, else 1 / Σ p², which is less.
 //!
 //! A packet that meets another flow takes that one's place with some probability, so the list
 //! forgets within so many packets as it has places, over that probability. State is bounded by its
@@ -53,8 +53,8 @@ pub struct Zombies {
 
 impl Zombies {
     /// An empty list for `size` zombies (1 to [`MOST_ZOMBIES`]; others are brought to the nearest
-    /// of these), each overwritten with probability `overwrite` by a packet that it is no hit
-    /// for; `alpha` is the weight of a packet in P.
+    /// of these). A packet that is no hit overwrites its zombie with probability `overwrite`;
+    /// `alpha` is the weight of a packet in P.
     pub fn new(size: u32, overwrite: f64, alpha: f64, filling: Filling) -> Zombies {
         let size = size.clamp(1, MOST_ZOMBIES) as usize;
         Zombies {

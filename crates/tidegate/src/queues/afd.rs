@@ -161,7 +161,7 @@ impl Policy for AfdRule {
 
 /// The stretch of time that the shadow buffer remembers on the paper's link, in seconds.
 const MEMORY: f64 = 2.0;
-/// The limit, in packets, for which the paper's gains are meant.
+/// The limit, in packets, that the paper's gains are meant for.
 const GAINS_FOR: f64 = 100.0;
 
 /// The paper's numbers scaled to `link`; see the manual page.

@@ -69,7 +69,7 @@ impl Afq {
     }
 
     /// Makes room for a packet of `len` bytes that asks for `round`, if those who may go for it are
-    /// enough: whoever is in a later round.
+    /// enough: all in a later round.
     #[cold]
     fn make_room<S: Sink + ?Sized>(
         &mut self,

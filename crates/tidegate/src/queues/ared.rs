@@ -244,7 +244,7 @@ mod tests {
     }
 
     /// 10 Mbit/s of 1000 bytes are 1250 packets a second: w_q = 7.9968e-4; 5 ms are 6.25 packets,
-    /// half of which is less than 5. At 100 times the rate the threshold is half of 625.
+    /// and half of them is less than 5. At 100 times the rate the threshold is half of 625.
     #[test]
     fn golden_thresholds() {
         let link =

@@ -159,8 +159,8 @@ impl BareRule {
             .map(|slot| (self.flows[slot].queued, self.flows[slot].rate, self.flows[slot].beta))
     }
 
-    /// N by rate, a step nearer: each flow's rate, as far as it has not faded since its last
-    /// packet, over half of the last fair one, and no more than one.
+    /// N by rate, a step nearer. Each flow's rate, as far as it has not faded since its last
+    /// packet, is divided by half of the last fair one, and counts as no more than one.
     #[cold]
     fn recount(&mut self, now: Time) {
         while let Some(at) = self.every.step(now) {
@@ -197,9 +197,9 @@ impl BareRule {
         };
     }
 
-    /// §V-B: forgets the flows of which nothing waits and which have buffered nothing for the
-    /// timeout. In a FIFO flows fall idle in the order of their last packets, so the line of
-    /// the retired is sorted by `last`.
+    /// §V-B: forgets the flows that have nothing waiting and have buffered nothing for the timeout.
+    /// In a FIFO flows fall idle in the order of their last packets, so the line of the retired is
+    /// sorted by `last`.
     #[inline]
     fn forget(&mut self, now: Time) {
         if now >= self.every.due() {

@@ -190,9 +190,9 @@ impl CareRule {
     }
 
     /// The list has changed: what may a flow have of the line? The list stands for all that arrived
-    /// since its oldest capture, of which the line carries so much; the time is at least what
-    /// the buffer takes to drain. A queue that is less than half full can take more, one that
-    /// is fuller has to lose some. Whoever is alone in the list has nobody to share with.
+    /// since its oldest capture. The line carries so much of it in that time, which is at least
+    /// what the buffer takes to drain. A queue that is less than half full can take more, one that
+    /// is fuller has to lose some. A flow that is alone in the list has nobody to share with.
     fn judge_anew(&mut self, now: Time, backlog: u64) {
         self.level = f64::INFINITY;
         let Some(oldest) = self.list.oldest() else { return };
@@ -218,7 +218,7 @@ impl CareRule {
 }
 
 impl Policy for CareRule {
-    /// Every arrival may be captured, also one for which there is no room.
+    /// Every arrival may be captured, also one that finds no room.
     #[inline]
     fn offered(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, dice: &mut Rng) {
         let expired = self.expires && self.expire(now);

@@ -60,7 +60,7 @@ pub struct Choke {
     matches: u64,
 }
 
-/// A line of packets any of which can be drawn and can leave. A packet's tag says where in `all` it
+/// A line of packets where any can be drawn and can leave. A packet's tag says where in `all` it
 /// stands.
 #[derive(Clone, Debug)]
 struct Crowd {
@@ -87,7 +87,7 @@ impl Crowd {
         self.line.packet(self.all[tag as usize]).flow
     }
 
-    /// Whoever stood last in `all` takes the place that has become free.
+    /// The last in `all` takes the place that has become free.
     #[inline]
     fn close_gap(&mut self, tag: u32) {
         self.all.swap_remove(tag as usize);

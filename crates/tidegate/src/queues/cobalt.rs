@@ -125,8 +125,8 @@ impl Qdisc for Cobalt {
     }
 }
 
-/// CAKE's times for a link with packets up to `mtu`: the target is 5 ms or one and a half packets'
-/// time; the interval is 100 ms and what the target is longer, or twice the target.
+/// CAKE's times for a link with packets up to `mtu`. The target is 5 ms or one and a half packets'
+/// time. The interval is 100 ms and what the target is longer, or twice the target.
 pub(super) fn auto_times(link: &Link, mtu: Bytes, rtt: Span) -> (Span, Span) {
     let usual = rtt.as_nanos() / 20;
     let packet = link.rate.time_to_send(mtu).as_nanos();

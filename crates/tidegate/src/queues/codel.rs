@@ -138,9 +138,9 @@ impl Qdisc for Codel {
 }
 
 /// `target` and `interval` for a link on which packets may be `mtu` long. The target is 5 % of the
-/// target RTT, and never more than a tenth of the interval (nichols2018 §4.3, §4.5), but no less
-/// than two packets take to send: our choice, for which hoeiland2018 §5.2.2 has one. One in
-/// transmission and one behind it are no standing queue.
+/// target RTT, and never more than a tenth of the interval (nichols2018 §4.3, §4.5). It is no less
+/// than two packets take to send: our choice; hoeiland2018 §5.2.2 has one. One in transmission and
+/// one behind it are no standing queue.
 pub(super) fn auto_times(link: &Link, mtu: Bytes) -> (Span, Span) {
     let a_twentieth = Span::from_nanos(TARGET_RTT.as_nanos() / 20);
     let two = link.rate.time_to_send(Bytes::new(2 * mtu.get()));

@@ -10,7 +10,7 @@ use crate::units::Time;
 /// First in, first out, up to the hard limit.
 pub type DropTail = Fifo<Anyone>;
 
-/// The rule of drop-tail: whoever finds room may enter.
+/// The rule of drop-tail: a packet that finds room may enter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anyone;
 

@@ -87,7 +87,7 @@ crate::params! {
         /// What a flow may send in marked packets without a score.
         aging: Rate = Rate::from_bps(4_194_304), "AGING", 1_000 ..= 1_000_000_000_000_u64;
         /// A flow with a greater score joins the C queue while the delay in the L queue is above
-        /// the ramp's end; a lesser score is too great at a longer delay.
+        /// the ramp's end. A lesser score is too great at a longer delay.
         critical_score: Span = Span::from_millis(4), "CRITICALqLSCORE", 0 ..= 5_000_000_000_u64;
     }
 }

@@ -268,9 +268,9 @@ impl Ewfq {
         }
     }
 
-    /// Takes the last packets of the longest line until one of `len` bytes finds room; not of one
-    /// that is no longer than the line of `class` with it, and no line's only packet. Whether
-    /// there is room then.
+    /// Takes the last packets of the longest line until one of `len` bytes finds room. It takes
+    /// none of a line that is no longer than the line of `class` with it, and no line's only
+    /// packet. Whether there is room then.
     #[cold]
     fn make_room<S: Sink + ?Sized>(
         &mut self,

@@ -111,8 +111,7 @@ impl<S: Sink + ?Sized> CodelQueue for HeadOfFlow<'_, S> {
 }
 
 impl FqCodel {
-    /// Which queue the packets join of which this is the flow, or what `isolation` puts in its
-    /// place.
+    /// Which queue the packets of this flow join, or of what `isolation` puts in its place.
     #[inline]
     pub fn queue_of(&self, key: u64) -> usize {
         self.places.of(key, |queue| self.turns.is_active(queue))
@@ -133,7 +132,7 @@ impl FqCodel {
     }
 
     /// Drops half of the queue with the most bytes, no more than a batch, from its head (§4.1).
-    /// `arrival` is the queue of the packet for which this happens: if that queue is emptied, the
+    /// `arrival` is the queue of the packet that needs the room: if that queue is emptied, the
     /// arrival itself went last.
     #[cold]
     fn drop_from_fattest<S: Sink + ?Sized>(&mut self, now: Time, arrival: usize, out: &mut S) {

@@ -88,8 +88,7 @@ impl QueueControl {
 }
 
 impl FqPie {
-    /// Which queue the packets join of which this is the flow, or what `isolation` puts in its
-    /// place.
+    /// Which queue the packets of this flow join, or of what `isolation` puts in its place.
     #[inline]
     pub fn queue_of(&self, key: u64) -> usize {
         self.places.of(key, |queue| self.turns.is_active(queue))

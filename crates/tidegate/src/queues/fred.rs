@@ -174,9 +174,9 @@ impl FredRule {
         }
     }
 
-    /// The average falls with the time for which the queue has been empty, by whole packet times.
-    /// What is left of one is kept: else refused arrivals more often than that would hold the
-    /// average up, and be refused, for ever.
+    /// The average falls with the time that the queue has been empty, by whole packet times. What
+    /// is left of one is kept: else refused arrivals more often than that would hold the average
+    /// up, and be refused, for ever.
     #[cold]
     fn decay(&mut self, now: Time) {
         let m = (now.since(self.empty_since).as_nanos() as f64 / self.packet_nanos) as u64;
@@ -312,8 +312,8 @@ impl Policy for FredRule {
     }
 }
 
-/// lin1997's thresholds: min_th the smaller of a quarter of the limit and what is in flight, max_th
-/// twice that, maxq = min_th; minq 2 packets, or 4 where the limit is large.
+/// lin1997's thresholds: min_th is the smaller of a quarter of the limit and what is in flight.
+/// Twice that is max_th, and maxq = min_th. 2 packets are minq, or 4 where the limit is large.
 fn paper(link: &Link) -> FredConfig {
     let in_flight = link.packets_per_second() * TARGET_RTT.as_secs();
     let min = Size::Packets(((link.limit_packets() / 4.0).min(in_flight) as u64).max(1));
@@ -384,9 +384,8 @@ impl Entry for Fred {
 mod tests {
     use super::*;
 
-    /// A flood at twice the link's rate that finds an empty queue and a high average is refused,
-    /// but the average falls as on a silent link: over 125 packet times to .7786 of what it
-    /// was.
+    /// A flood at twice the link's rate finds an empty queue and a high average. It is refused, but
+    /// the average falls as on a silent link: over 125 packet times to .7786 of what it was.
     #[test]
     fn refused_arrivals_do_not_hold_the_average_up() {
         let link =

@@ -113,7 +113,7 @@ impl HcsfqRule {
         self.flows.find(flow).map(|slot| self.flows[slot].rate())
     }
 
-    /// What a tenant of this weight that sends so much may pass on: the link's fair share is its
+    /// What a tenant of this weight that sends so much may pass on. The link's fair share is its
     /// capacity, and one that sends nearly all that comes has the whole link.
     #[inline]
     fn part_of(&self, sends: f64, weight: f64) -> Capacity {
@@ -125,8 +125,8 @@ impl HcsfqRule {
 }
 
 impl Policy for HcsfqRule {
-    /// From the leaf to the root and back: the flow's rate, the die, all counts, the tenants' fair
-    /// share with the tenant's rate as its label, the flows' with the flow's.
+    /// From the leaf to the root and back: the flow's rate, the die and all counts. Then the
+    /// tenants' fair share with the tenant's rate as its label, and the flows' with the flow's.
     #[inline]
     fn offered(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, dice: &mut Rng) {
         let flow = self.flows.renew(pkt.flow, Stream::default());

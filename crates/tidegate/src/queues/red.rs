@@ -163,10 +163,10 @@ impl RedRule {
         }
     }
 
-    /// An arrival on an idle link. If it is refused, the idle time goes on; what is left of a
-    /// packet time is kept, for else arrivals more often than once in a packet time would hold
-    /// the average up, and be refused, for ever. One more than m needs no rest: there the
-    /// average falls with every arrival.
+    /// An arrival on an idle link. If it is refused, the idle time goes on, and what is left of a
+    /// packet time is kept. Else arrivals more often than once in a packet time would hold the
+    /// average up, and be refused, for ever. One more than m needs no rest: there the average falls
+    /// with every arrival.
     #[cold]
     fn wake(&mut self, now: Time, since: Time) {
         let m = self.packet_times(now.since(since));
@@ -381,8 +381,8 @@ mod tests {
         }
     }
 
-    /// A flood at twice the link's rate that starts while the average is high and the queue empty:
-    /// it is refused, but the average falls as on a silent link, and the queue opens again.
+    /// A flood at twice the link's rate starts while the average is high and the queue empty. It is
+    /// refused, but the average falls as on a silent link, and the queue opens again.
     #[test]
     fn refused_arrivals_do_not_hold_the_average_up() {
         for idle_decay in [IdleDecay::M, IdleDecay::MPlusOne] {

@@ -20,8 +20,8 @@ pub use params::*;
 pub type Sfb = Fifo<SfbRule>;
 
 /// The probability that a responsive flow shares a bin with one of `offenders` unresponsive flows
-/// on each of `levels` levels of `bins` bins, and so is taken for one of them: (1 − (1 − 1/B)^M)^L,
-/// feng2001 eq. (1). No bins, no protection: 1.
+/// on each of `levels` levels of `bins` bins. It is taken for one of them then: (1 − (1 −
+/// 1/B)^M)^L, feng2001 eq. (1). No bins, no protection: 1.
 ///
 /// ```
 /// use tidegate::queues::sfb::misclassification;
@@ -44,8 +44,8 @@ pub fn polluted_bins(bins: u32, offenders: u32) -> f64 {
     bins * (1.0 - libm::pow(1.0 - 1.0 / bins, offenders as f64))
 }
 
-/// A probability of 1 in billionths. p_m is a whole number of them, so that steps such as .008 or
-/// .0001 are exact and 125 steps of .008 make 1, neither a rounding less nor more.
+/// A probability of 1 in billionths. p_m is a whole number of them. So steps such as .008 or .0001
+/// are exact, and 125 steps of .008 make 1, neither a rounding less nor more.
 const ONE: u32 = 1_000_000_000;
 
 fn billionths(p: Prob) -> u32 {

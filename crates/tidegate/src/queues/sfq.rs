@@ -59,7 +59,7 @@ pub struct Sfq {
     map: Map,
     isolation: Isolation,
     bins: u32,
-    /// Of which the hash functions' keys are made, so that they do not depend on how often anybody
+    /// What the hash functions' keys are made from, so that they do not depend on how often anybody
     /// asks.
     key: u64,
     epoch: u64,

@@ -59,7 +59,7 @@ pub struct SfqRed {
 }
 
 impl SfqRed {
-    /// Which bin the packets join of which this is the flow, or what `isolation` puts in its place.
+    /// Which bin the packets of this flow join, or of what `isolation` puts in its place.
     #[inline]
     pub fn bin_of(&self, key: u64) -> usize {
         self.spread.of(key)

@@ -255,9 +255,9 @@ fn paper(link: &Link) -> SfredConfig {
 }
 
 /// Bins and penalty scaled as SFB's `auto`, a bin's thresholds in the paper's proportion to its
-/// size. A bin sees few arrivals, so its average follows the last four: with RED's weight a lone
-/// TCP that is taken for unresponsive once would need hundreds of packets, of which a few a second
-/// come, to be acquitted.
+/// size. A bin sees few arrivals, so its average follows the last four. With RED's weight a lone
+/// TCP that is taken for unresponsive once would need hundreds of packets to be acquitted, and
+/// sends a few a second.
 fn auto(link: &Link) -> SfredConfig {
     let (bins, bin_size, penalty_rate) = sfb::scale(link);
     let (bin_min, bin_max) = (bin_size as f64 * 3.0 / 13.0, bin_size as f64 * 10.0 / 13.0);

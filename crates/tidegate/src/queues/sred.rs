@@ -83,8 +83,9 @@ impl SredRule {
         }
     }
 
-    /// Whether a packet is dropped of which p_sred, the die and whether it is a hit are known: u <
-    /// p_sred · min(1, 1 / (256 P)²), with 1 + 1 / P times that for a hit; without a division.
+    /// Whether a packet is dropped, given p_sred, the die and whether it is a hit, without a
+    /// division. The rule is u < p_sred · min(1, 1 / (256 P)²), with 1 + 1 / P times that for a
+    /// hit.
     #[inline]
     fn is_zapped(&self, p_sred: f64, die: f64) -> bool {
         let p = self.zombies.hit_frequency();
@@ -98,7 +99,7 @@ impl SredRule {
 }
 
 impl Policy for SredRule {
-    /// Every arrival is compared with a zombie, also one for which there is no room.
+    /// Every arrival is compared with a zombie, also one that finds no room.
     #[inline]
     fn offered(&mut self, _: Time, pkt: &Packet, _: &impl QueueView, dice: &mut Rng) {
         self.hit = self.zombies.compare(pkt.flow, dice);

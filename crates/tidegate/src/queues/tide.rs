@@ -266,8 +266,7 @@ impl TideRule {
         due
     }
 
-    /// The verdict on a packet for which there is `room`, and whether its flow had no virtual
-    /// backlog.
+    /// The verdict on a packet that finds `room`, and whether its flow had no virtual backlog.
     #[inline]
     fn judge(&mut self, pkt: &Packet, places: &FlowBins, waits: u64, room: u64) -> (Verdict, bool) {
         let round = self.whole_round();

@@ -1,5 +1,5 @@
 //! The flow cache: how many bytes each flow has sent since the cache was cleared, in a fixed number
-//! of slots; and who was at the top when it was last closed.
+//! of slots. It also says who was at the top when it was last closed.
 use crate::parts::bins::{Bins, FlowBins};
 use crate::rng::Rng;
 

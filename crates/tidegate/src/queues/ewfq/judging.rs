@@ -29,9 +29,9 @@ impl Load {
         }
     }
 
-    /// A step of Newton's towards the r_fair with which `link` is used up: from below as from above
-    /// it ends below it, and no lower than an equal part for everybody. If all together send
-    /// less than that, the largest.
+    /// A step of Newton's towards the r_fair with which `link` is used up. From below as from above
+    /// it ends below it, and no lower than an equal part for everybody. If all together send less
+    /// than that, the largest.
     pub(super) fn r_fair(&self, link: f64) -> f64 {
         if self.sent <= link {
             return self.largest;

@@ -48,8 +48,7 @@ impl OffendersPrice {
         self.offered += len as u64;
     }
 
-    /// So many updates at once, of which the first has all that was offered, with `backlog` bytes
-    /// waiting.
+    /// So many updates at once, with `backlog` bytes waiting. The first has all that was offered.
     pub fn updates(&mut self, updates: u64, backlog: u64) {
         let backlog = (backlog as f64 - self.target) / self.target;
         let offered = core::mem::take(&mut self.offered);

@@ -64,7 +64,7 @@ choices! {
     pub enum CountWindow {
         /// In each period.
         Period = "period",
-        /// Never: whoever was counted once counts for ever.
+        /// Never: a flow that was counted once counts for ever.
         Never = "never",
     }
 }

@@ -68,7 +68,7 @@ choices! {
     pub enum Certain {
         /// Marked.
         Mark = "on",
-        /// Dropped: whoever drives the average that high may not be listening (RFC 3168 §7).
+        /// Dropped: a sender that drives the average that high may not be listening (RFC 3168 §7).
         Drop = "off",
     }
 }

@@ -7,10 +7,10 @@ use crate::qdisc::Link;
 use crate::rng::Rng;
 use crate::units::{Prob, Size, Span};
 
-/// min_th and w_q as floyd2001 §V sets them from the link: half of what the link sends within a
-/// delay target of 5 ms, but at least 5 packets; an average with a time constant of a second, ten
-/// times the target RTT. And so that `gentle` reaches certainty within the limit: min_th is at most
-/// a sixth of it.
+/// floyd2001's rules of §V set min_th and w_q from the link. The former is half of what the link
+/// sends within a delay target of 5 ms, but at least 5 packets. The average has a time constant of
+/// a second, ten times the target RTT. And so that `gentle` reaches certainty within the limit:
+/// min_th is at most a sixth of it.
 pub fn automatic(link: &Link, delay_target: Span) -> (Size, Size, f64) {
     let rate = link.packets_per_second();
     let wanted = (delay_target.as_secs() * rate / 2.0).max(5.0);

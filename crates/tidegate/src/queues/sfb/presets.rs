@@ -49,8 +49,8 @@ fn linux(link: &Link) -> SfbConfig {
 }
 
 /// XNU's classq_sfb: probabilities are 16384ths there. At 1 Gbit/s p_m is held for 100 ms and a
-/// condemned packet passes each 300 ms, ten times as long at a tenth of the rate, by whole powers
-/// of ten.
+/// condemned packet passes each 300 ms. At a tenth of the rate it is ten times as long, by whole
+/// powers of ten.
 fn apple(link: &Link) -> SfbConfig {
     const LEAST: u64 = 1_000_000;
     const MOST: u64 = 100_000_000_000;
