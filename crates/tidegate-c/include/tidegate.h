@@ -104,8 +104,8 @@ typedef struct tidegate_way {
 
 // What a queue knows of a packet. Set all fields; those that you do not use are 0.
 typedef struct tidegate_packet {
-  // The flow: equal for all packets of a flow, different for different flows. Where others choose
-  // what makes a flow, a keyed hash of that.
+  // The flow: equal for all packets of a flow, different for different flows. Where others
+  // choose what makes a flow, a keyed hash of that.
   uint64_t flow;
   // When it was offered, in nanoseconds. Read only in what comes back.
   uint64_t arrived;
@@ -175,8 +175,8 @@ enum tidegate_status tidegate_bottleneck_new(const char *queue,
                                              uint64_t seed,
                                              struct tidegate_bottleneck **out);
 
-// Frees a bottleneck. Payloads that are still inside are yours: to have them all, poll the fates at
-// TIDEGATE_NEVER first. Null is no bottleneck, and fine.
+// Frees a bottleneck. Payloads that are still inside are yours: to have them all, poll the fates
+// at TIDEGATE_NEVER first. Null is no bottleneck, and fine.
 //
 // # Safety
 // `bottleneck` is null, or came from `tidegate_bottleneck_new` and is not freed.
@@ -245,8 +245,8 @@ const char *tidegate_reason_name(int reason);
 
 // Makes an empty queue for `link` and puts it into `out`; null if it fails.
 //
-// `queue` is written NAME[/PRESET][,param=value...], as in "sfb/paper,bins=32"; `tidegate list queues`
-// has the names. The same seed gives the same drops.
+// `queue` is written NAME[/PRESET][,param=value...], as in "sfb/paper,bins=32";
+// `tidegate list queues` has the names. The same seed gives the same drops.
 //
 // # Safety
 // Pointers are null or valid.

@@ -118,8 +118,8 @@ pub unsafe extern "C" fn tidegate_bottleneck_new(
     unsafe { make(out, || new(queue, link, way, seed)) }
 }
 
-/// Frees a bottleneck. Payloads that are still inside are yours: to have them all, poll the fates at
-/// TIDEGATE_NEVER first. Null is no bottleneck, and fine.
+/// Frees a bottleneck. Payloads that are still inside are yours: to have them all, poll the fates
+/// at TIDEGATE_NEVER first. Null is no bottleneck, and fine.
 ///
 /// # Safety
 /// `bottleneck` is null, or came from `tidegate_bottleneck_new` and is not freed.

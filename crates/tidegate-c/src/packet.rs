@@ -18,8 +18,8 @@ const MOST_DSCP: u8 = 63;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Packet {
-    /// The flow: equal for all packets of a flow, different for different flows. Where others choose
-    /// what makes a flow, a keyed hash of that.
+    /// The flow: equal for all packets of a flow, different for different flows. Where others
+    /// choose what makes a flow, a keyed hash of that.
     pub flow: u64,
     /// When it was offered, in nanoseconds. Read only in what comes back.
     pub arrived: u64,

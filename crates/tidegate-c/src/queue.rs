@@ -146,8 +146,8 @@ pub(crate) fn build(text: &str, link: Link, seed: u64) -> Result<AnyQueue, Failu
 
 /// Makes an empty queue for `link` and puts it into `out`; null if it fails.
 ///
-/// `queue` is written NAME[/PRESET][,param=value...], as in "sfb/paper,bins=32"; `tidegate list queues`
-/// has the names. The same seed gives the same drops.
+/// `queue` is written NAME[/PRESET][,param=value...], as in "sfb/paper,bins=32";
+/// `tidegate list queues` has the names. The same seed gives the same drops.
 ///
 /// # Safety
 /// Pointers are null or valid.

@@ -80,8 +80,9 @@ impl Saved {
         })
     }
 
-    /// What the scenarios or studies of `self` and `other` have set otherwise, as `network.rate: 10 Mbit/s
-    /// and 20 Mbit/s`; ten at most, and how many more. None where a scenario is not known.
+    /// What the scenarios or studies of `self` and `other` have set otherwise, as
+    /// `network.rate: 10 Mbit/s and 20 Mbit/s`; ten at most, and how many more. None where a
+    /// scenario is not known.
     pub fn settings_apart(&self, other: &Saved) -> Option<(Vec<String>, usize)> {
         let [a, b] = [self, other].map(|saved| saved.scenario.as_deref().and_then(settings));
         let (a, b) = (a?, b?);

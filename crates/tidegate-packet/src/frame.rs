@@ -3,7 +3,8 @@
 //!
 //! ```
 //! use tidegate_packet::{Frame, LinkType, Transport};
-//! // Two MAC addresses, EtherType IPv4, and an IPv4 header that a snap length has cut off from its TCP header.
+//! // Two MAC addresses, EtherType IPv4, and an IPv4 header that a snap length has cut off from its
+//! // TCP header.
 //! let mut bytes = [0u8; 34];
 //! bytes[12..14].copy_from_slice(&[0x08, 0x00]);
 //! bytes[14..16].copy_from_slice(&[0x45, 0x02]); // version 4, five words; ECT(0)

@@ -221,7 +221,8 @@ mod tests {
         assert_eq!(ack_of(&packet(ACK, &blocks, 0), 60), Some(selective));
     }
 
-    /// Whatever is not known to say nothing says more; what opens a connection acknowledges nothing.
+    /// Whatever is not known to say nothing says more; what opens a connection acknowledges
+    /// nothing.
     #[test]
     fn what_says_more_than_it_acknowledges() {
         for flags in [FIN, RST, 8, 32] {

@@ -46,7 +46,8 @@ impl Worst {
     ///
     /// ```
     /// use tidegate_report::fair::Worst;
-    /// assert_eq!(Worst::of([(9.0, 10.0), (0.5, 10.0), (2.0, 10.0)]), Some(Worst { share: 0.05, starved: 1 }));
+    /// let worst = Worst::of([(9.0, 10.0), (0.5, 10.0), (2.0, 10.0)]);
+    /// assert_eq!(worst, Some(Worst { share: 0.05, starved: 1 }));
     /// ```
     pub fn of(users: impl IntoIterator<Item = (f64, f64)>) -> Option<Worst> {
         let shares =

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 /// let rate = Figure::new(4.2e6, Some(3e4)).unwrap();
 /// assert_eq!((rate.mean(), rate.ci95()), (4.2e6, Some(3e4)));
 /// assert_eq!(Figure::new(f64::NAN, None), None, "no figure rather than NaN");
-/// assert_eq!(Figure::new(1.0, Some(f64::INFINITY)).unwrap().ci95(), None, "no interval rather than an endless one");
+/// let endless = Figure::new(1.0, Some(f64::INFINITY)).unwrap();
+/// assert_eq!(endless.ci95(), None, "no interval rather than an endless one");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written")]

@@ -2,13 +2,15 @@
 //! pages that share one file.
 //!
 //! Figures are written into the page as text, so that it says everything without a script; the
-//! charts are drawn by [Apache ECharts](https://echarts.apache.org), which is vendored and goes into the file. The page's own policy
-//! (`Content-Security-Policy`) forbids it to load anything.
+//! charts are drawn by [Apache ECharts](https://echarts.apache.org), which is vendored and goes
+//! into the file. The page's own policy (`Content-Security-Policy`) forbids it to load anything.
 //!
 //! ```
 //! use tidegate_report::{Document, html::{ReportInput, Run, render}};
-//! let result = Document { scenario: "<b>flood".into(), label: "red".into(), ..Document::default() };
-//! let page = render(&ReportInput { title: "A <flood>", runs: vec![Run::of(&result)], ..ReportInput::default() });
+//! let (scenario, label) = ("<b>flood".into(), "red".into());
+//! let result = Document { scenario, label, ..Document::default() };
+//! let runs = vec![Run::of(&result)];
+//! let page = render(&ReportInput { title: "A <flood>", runs, ..ReportInput::default() });
 //! assert!(page.starts_with("<!doctype html>"));
 //! assert!(page.contains("<h1>A &lt;flood&gt;</h1>") && !page.contains("<b>flood"));
 //! ```

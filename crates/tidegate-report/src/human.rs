@@ -47,7 +47,8 @@ pub fn percent(ratio: f64) -> String {
 /// use tidegate_report::{Figure, human};
 /// assert_eq!(human::rare(Figure::exact(0.0), Some((0, 384_000))), "none in 384 000, <0.0008 %");
 /// assert_eq!(human::rare(Figure::exact(3e-5), Some((12, 384_000))), "0.003 % (12 in 384 000)");
-/// assert_eq!(human::rare(Figure::new(0.02, Some(0.001)), Some((7_680, 384_000))), "2.00 % ± 0.10");
+/// let often = Figure::new(0.02, Some(0.001));
+/// assert_eq!(human::rare(often, Some((7_680, 384_000))), "2.00 % ± 0.10");
 /// ```
 pub fn rare(figure: Option<Figure>, events: Option<(u64, u64)>) -> String {
     match (figure, events) {

@@ -8,7 +8,8 @@
 //! use tidegate_report::interval::{Estimate, mean, welch};
 //! let (a, b) = ([10.0, 11.0, 12.0, 13.0, 14.0], [12.5, 13.5, 14.5, 15.5, 16.5]);
 //! let (one, other) = (mean(&a).unwrap(), mean(&b).unwrap());
-//! assert!(one.mean() + one.ci95().unwrap() > other.mean() - other.ci95().unwrap(), "the intervals overlap");
+//! let (least, most) = (other.mean() - other.ci95().unwrap(), one.mean() + one.ci95().unwrap());
+//! assert!(most > least, "the intervals overlap");
 //! let difference = welch(Estimate::of(&a).unwrap(), Estimate::of(&b).unwrap());
 //! assert!(difference.mean().abs() > difference.ci95().unwrap(), "and yet the means differ");
 //! ```

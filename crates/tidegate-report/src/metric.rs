@@ -248,7 +248,8 @@ macro_rules! metrics {
                 }
             }
 
-            /// The figures of all metrics, in the order of their [columns]($crate::Metric::columns).
+            /// The figures of all metrics, in the order of their
+            /// [columns]($crate::Metric::columns).
             pub fn figures(&self) -> impl Iterator<Item = Option<$crate::Figure>> + '_ {
                 std::iter::empty()
                     $( $( .chain($crate::metric::Pooled::figures(&self.$metric)) )* )*

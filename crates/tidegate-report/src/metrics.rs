@@ -1,6 +1,6 @@
-//! The metrics of links, groups and flows, each declared once: field, shape in the schema, unit, how
-//! replications are taken together, one line of what it is. Samples, documents, schema, tables of
-//! the documentation, Parquet columns and papers' quantities follow.
+//! The metrics of links, groups and flows, each declared once: field, shape in the schema, unit,
+//! how replications are taken together, one line of what it is. Samples, documents, schema, tables
+//! of the documentation, Parquet columns and papers' quantities follow.
 use std::collections::BTreeMap;
 
 use crate::figure::Figure;

@@ -9,7 +9,12 @@
 //! let document = Document {
 //!     source: Source::Simulated,
 //!     scenario: "flood".into(),
-//!     groups: vec![Group { name: "tcp".into(), count: 10, throughput_bps: Figure::exact(9.1e6), ..Group::default() }],
+//!     groups: vec![Group {
+//!         name: "tcp".into(),
+//!         count: 10,
+//!         throughput_bps: Figure::exact(9.1e6),
+//!         ..Group::default()
+//!     }],
 //!     ..Document::default()
 //! };
 //! let text = document.to_json();

@@ -2,7 +2,8 @@
 //!
 //! ```
 //! use tidegate_report::{Document, Figure, Group, table};
-//! let group = Group { name: "tcp".into(), throughput_bps: Figure::exact(9e6), ..Group::default() };
+//! let throughput_bps = Figure::exact(9e6);
+//! let group = Group { name: "tcp".into(), throughput_bps, ..Group::default() };
 //! let document = Document { label: "red".into(), groups: vec![group], ..Document::default() };
 //! let text = table::results(&[&document], &table::Look::plain());
 //! assert!(text.starts_with("red: tcp gets 9.00 Mbit/s\n"));

@@ -68,8 +68,8 @@ pub struct Info {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Linux {
-    /// What follows `tc qdisc replace dev DEV root`. A parameter stands in braces, behind a colon the
-    /// unit that `tc` counts it in: `{target:us}`. `{limit:…}`, `{rate}` and `{packet}` are the
+    /// What follows `tc qdisc replace dev DEV root`. A parameter stands in braces, behind a colon
+    /// the unit that `tc` counts it in: `{target:us}`. `{limit:…}`, `{rate}` and `{packet}` are the
     /// link's. Empty where Linux has the queue only inside another.
     pub tc: &'static str,
     /// The preset whose values these are: that of the queue's name alone, unless Linux's queue is

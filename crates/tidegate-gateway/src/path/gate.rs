@@ -27,8 +27,10 @@
 //!     pool,
 //!     meter: Meter::new(&Default::default(), 0),
 //! };
-//! let ((mut clients, inner), (outer, mut servers)) = (cable(Cable::default()), cable(Cable::default()));
-//! let mut gate = Gate::new(Lane::new(lane, ()), Wire::new(Span::ZERO, Pool::new(0, 1514)), inner, outer);
+//! let (mut clients, inner) = cable(Cable::default());
+//! let (outer, mut servers) = cable(Cable::default());
+//! let wire = Wire::new(Span::ZERO, Pool::new(0, 1514));
+//! let mut gate = Gate::new(Lane::new(lane, ()), wire, inner, outer);
 //! clients.send(&[0; 1000])?;
 //! clients.send(&[1; 1000])?;
 //! clients.flush()?;

@@ -6,8 +6,8 @@
 //! without; so when more than half of the ECN-capable frames that a queue let in within a tenth of
 //! a second were marked, the marked ones of the next are dropped.
 //!
-//! A queue that marks most packets of scalable senders while all is well (DualPI2) has a rule of its
-//! own, by which it drops when marks no longer help.
+//! A queue that marks most packets of scalable senders while all is well (DualPI2) has a rule of
+//! its own, by which it drops when marks no longer help.
 use tidegate::catalog::AnyQueue;
 use tidegate::{Span, Time};
 

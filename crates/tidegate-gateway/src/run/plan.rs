@@ -204,8 +204,8 @@ impl GatePlan {
         Ok(Renewal { there: there.managed(secret, *delay, pool)?, back })
     }
 
-    /// The most memory that a gate takes, in bytes: what is [laid out](GatePlan::laid_out), the queues'
-    /// state, and what the queues keep of each frame that waits.
+    /// The most memory that a gate takes, in bytes: what is [laid out](GatePlan::laid_out), the
+    /// queues' state, and what the queues keep of each frame that waits.
     pub fn memory(&self) -> u64 {
         let kept = |((_, way), cells): ((&str, &Way), u32)| {
             let frames = match way.link.limit {

@@ -19,7 +19,8 @@
 //!     assert_eq!(tick.look(at(number * 4_000_000 + 20_000)), at(number * 4_000_000 + 20_000));
 //! }
 //! assert_eq!(tick.look(at(399_990_000)), at(399_990_000), "too long before the tick");
-//! assert!(tick.look(at(399_996_000)) > at(400_000_000), "what is due until then would have to wait for the tick's end");
+//! let look = tick.look(at(399_996_000));
+//! assert!(look > at(400_000_000), "what is due until then would wait for the tick's end");
 //! ```
 use tidegate::{Span, Time};
 

@@ -5,10 +5,11 @@
 //! neither these nor the number of connections.
 //!
 //! Any local user can connect, so places are never kept for those who came first. Each connection
-//! is accepted at once. When all places are taken, a connection that has not asked for anything must
-//! go: the oldest of the address that has most of these. So who comes from elsewhere is never sent
-//! away for a crowd from one address. At one address, a scraper sends its request as it connects, so
-//! it is mostly answered before as many others as there are places have come behind it.
+//! is accepted at once. When all places are taken, a connection that has not asked for anything
+//! must go: the oldest of the address that has most of these. So who comes from elsewhere is never
+//! sent away for a crowd from one address. At one address, a scraper sends its request as it
+//! connects, so it is mostly answered before as many others as there are places have come behind
+//! it.
 //!
 //! A body may be a stream that goes on. Its connection lasts as long as the other side reads.
 use std::cmp::Reverse;
@@ -79,8 +80,8 @@ pub fn only_get() -> Response<Content> {
 /// What those who ask are granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections that are served at once. Of more, one that has not asked yet is ended, the oldest
-    /// of the address that has most of these; or else one that has no stream; or else any.
+    /// Connections that are served at once. Of more, one that has not asked yet is ended, the
+    /// oldest of the address that has most of these; or else one that has no stream; or else any.
     pub at_once: usize,
     /// How long a request's head may take.
     pub head: Duration,

@@ -2,8 +2,9 @@
 //!
 //! RFC 7928 §4.3.1 asks to compare queues over a range of their targets, since a target means
 //! something else in each. What is aimed is the queue's own parameter where it has one: the delay
-//! of CoDel and PIE, the length of REM and its kin, the thresholds of RED and its kin, between which
-//! the average is meant to stay. Of all others it is the room: what the line sends in that time.
+//! of CoDel and PIE, the length of REM and its kin, the thresholds of RED and its kin, between
+//! which the average is meant to stay. Of all others it is the room: what the line sends in that
+//! time.
 use tidegate::catalog::{self, Row};
 use tidegate::config::Value;
 use tidegate::{Bytes, Size, Span};

@@ -43,9 +43,10 @@ pub fn unchanged(suite: &Suite, kept: Option<&str>) -> Result<(), String> {
 
 const NEWER: &str = "what is frozen changes only with a new `version`";
 
-/// Whether two lines are of the same cell, whose scenario stands in `file`. A scenario that was kept
-/// may lack keys of today: it is read again, and must spell out what the cell's does. So no key that
-/// is left out by default, as `network.loss`, can be added to a cell that was kept without it.
+/// Whether two lines are of the same cell, whose scenario stands in `file`. A scenario that was
+/// kept may lack keys of today: it is read again, and must spell out what the cell's does. So no
+/// key that is left out by default, as `network.loss`, can be added to a cell that was kept without
+/// it.
 fn is_same(mut now: Value, mut kept: Value, file: &str) -> bool {
     if now == kept {
         return true;

@@ -23,7 +23,8 @@
 //! ```
 //! use tidegate_packet::Capture;
 //! let file = [
-//!     &[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 0, 0, 0, 1, 0, 0, 0][..], // microseconds, Ethernet
+//!     &[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0][..], // microseconds
+//!     &[0, 0, 0, 0, 96, 0, 0, 0, 1, 0, 0, 0], // Ethernet
 //!     &[10, 0, 0, 0, 5, 0, 0, 0, 14, 0, 0, 0, 60, 0, 0, 0], // at 10.000005 s, 14 of 60 bytes
 //!     &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 0x08, 0x06],
 //!     &[10, 0, 0, 0, 9, 0], // the file ends in the midst of a record

@@ -9,7 +9,8 @@
 //! let paper = Paper { folder: "care".into(), title, ..Paper::default() };
 //! let made = papers::Made { version: "0.1.0", command: "tidegate paper run all", note: "" };
 //! let pages = papers::render(&[paper], &made);
-//! assert_eq!(pages.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["index.html", "care.html"]);
+//! let names: Vec<&str> = pages.iter().map(|p| p.name.as_str()).collect();
+//! assert_eq!(names, ["index.html", "care.html"]);
 //! assert!(pages[0].text.contains("A &lt;model&gt;"));
 //! ```
 mod map;

@@ -207,8 +207,8 @@ impl<T, Q: Qdisc> Bottleneck<T, Q> {
 
     /// The next packet that was delivered, dropped or lost by `now`, in the order of time. Of one
     /// time, drops come first.
-    // Always: a fate that is handed on in memory is written and read in pieces of other sizes, which
-    // costs more than all the rest.
+    // Always: a fate that is handed on in memory is written and read in pieces of other sizes,
+    // which costs more than all the rest.
     #[inline(always)]
     pub fn poll_fate(&mut self, now: Time) -> Option<Fate<T>> {
         self.catch_up(now);

@@ -4,7 +4,8 @@
 //!
 //! ```
 //! use tidegate::parts::fair_control::FairControl;
-//! let mut control = FairControl { m_fair: 100.0, q_old: 60.0, alpha: 1.7, beta: 1.8, target: 50.0, range: (1.0, 500.0) };
+//! let (m_fair, q_old, target, range) = (100.0, 60.0, 50.0, (1.0, 500.0));
+//! let mut control = FairControl { m_fair, q_old, alpha: 1.7, beta: 1.8, target, range };
 //! control.step(70.0);
 //! assert!((control.m_fair - 81.0).abs() < 1e-12);
 //! assert_eq!(control.drop(160.0), 1.0 - 81.0 / 160.0);

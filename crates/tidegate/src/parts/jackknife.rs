@@ -12,7 +12,8 @@
 //!
 //! ```
 //! use tidegate::parts::jackknife::{Frequencies, Jackknife};
-//! // Table I of chan2003: 18 occasions; caught once 43, twice 16, … and one animal each beyond five.
+//! // Table I of chan2003: 18 occasions; caught once 43, twice 16, … and one animal each beyond
+//! // five.
 //! let caught = Frequencies { seen: 76, once_to_five: [43, 16, 8, 6, 0] };
 //! let estimate = Jackknife::new(18).estimate(&caught);
 //! assert!((estimate - 142.2523).abs() < 1e-4); // printed: 142

@@ -4,7 +4,8 @@
 //!
 //! ```
 //! use tidegate::{Prob, Time, parts::pre_filter::{FilterLaw, Monitored}};
-//! let law = FilterLaw { decrease: Prob::clip(0.05), release: Prob::clip(0.005), release_unresponsive: Prob::clip(0.0025) };
+//! let [decrease, release, release_unresponsive] = [0.05, 0.005, 0.0025].map(Prob::clip);
+//! let law = FilterLaw { decrease, release, release_unresponsive };
 //! let mut flow = Monitored::new(0.05, Time::ZERO);
 //! flow.tighten(Time::ZERO, 0.03);
 //! assert!((flow.probability() - 0.08).abs() < 1e-12);

@@ -14,9 +14,11 @@
 //! ```
 //! use tidegate::{Rng, parts::sample_hold::{HoldRules, SampleHold}};
 //! let rules = HoldRules { stages: 1, cache: 100, insertion: 0.1, ..HoldRules::default() };
-//! let (mut flows, mut dice): (SampleHold<u64>, _) = (SampleHold::new(50, rules), Rng::from_seed(1));
+//! let mut flows: SampleHold<u64> = SampleHold::new(50, rules);
+//! let mut dice = Rng::from_seed(1);
 //! for n in 0..100_000u64 {
-//!     let flow = if n % 2 == 0 { 7 } else { 1_000 + n }; // one sends half of all, the rest a packet each
+//!     // One sends half of all, the rest a packet each.
+//!     let flow = if n % 2 == 0 { 7 } else { 1_000 + n };
 //!     match flows.find(flow) {
 //!         Some(slot) => flows[slot] += 1,
 //!         None if flows.identify(flow, 1000, 1e-4, &mut dice) => { flows.hold(flow, 1); }

@@ -8,7 +8,8 @@
 //! let spread = Spread::new(1024, &mut dice);
 //! assert!(spread.of(0xf10) < 1024 && spread.of(0xf10) == spread.of(0xf10));
 //! let given = Classes::new(Map::Class, 3, 1, &mut dice);
-//! assert_eq!([1, 2, 3, 9].map(|class| given.of(&Packet::new(7, 1000).with_class(class))), [1, 2, 2, 2]);
+//! let of = |class| given.of(&Packet::new(7, 1000).with_class(class));
+//! assert_eq!([1, 2, 3, 9].map(of), [1, 2, 2, 2]);
 //! ```
 use alloc::vec;
 use alloc::vec::Vec;

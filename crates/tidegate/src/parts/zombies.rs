@@ -8,7 +8,8 @@
 //!
 //! ```
 //! use tidegate::{Rng, parts::zombies::{Filling, Zombies}};
-//! let (mut zombies, mut dice) = (Zombies::new(1000, 0.25, 0.001, Filling::Miss), Rng::from_seed(1));
+//! let mut zombies = Zombies::new(1000, 0.25, 0.001, Filling::Miss);
+//! let mut dice = Rng::from_seed(1);
 //! for n in 0..20_000 {
 //!     zombies.compare(n % 10, &mut dice);
 //! }

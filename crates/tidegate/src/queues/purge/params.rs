@@ -80,7 +80,8 @@ choices! {
 }
 
 choices! {
-    /// Whether flows up to their share are spared the common price where offenders have one of their own.
+    /// Whether flows up to their share are spared the common price where offenders have one of
+    /// their own.
     pub enum Spare {
         /// Everybody pays it.
         Off = "off",
