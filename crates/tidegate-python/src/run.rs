@@ -104,7 +104,7 @@ fn open(scenario: &str, given: Given, sets: &[Set]) -> Result<Scenario, Problems
     }
 }
 
-/// The scenario with its queues, each of which can be built.
+/// The scenario with its queues. Each of them can be built.
 fn chosen(
     py: Python<'_>,
     scenario: Scenario,

@@ -140,8 +140,8 @@ fn least_by_seed(document: &Document) -> Option<Vec<f64>> {
     (group.share_by_seed.len() > 1).then(|| group.share_by_seed.iter().map(|s| s * scale).collect())
 }
 
-/// Whether the ranks of two results can be told apart: whether zero lies outside the interval of
-/// their difference. None where there is no interval.
+/// Whether the ranks of two results differ surely: whether zero lies outside the interval of their
+/// difference. None where there is no interval.
 fn differ(a: &Document, b: &Document) -> Option<bool> {
     if let (Some(of_a), Some(of_b)) = (least_by_seed(a), least_by_seed(b)) {
         return interval::differ(interval::difference(&of_a, &of_b, a.seeds == b.seeds)?);
@@ -152,8 +152,8 @@ fn differ(a: &Document, b: &Document) -> Option<bool> {
     interval::differ(interval::welch(estimate(a)?, estimate(b)?))
 }
 
-/// For each of the `ranked` results, from which others it cannot be told. Of the first, whatever
-/// comes after it; of any other, what comes before it. Empty where the rank is plain.
+/// For each of the `ranked` results, the others that it does not surely differ from. For the first,
+/// all that come after it; for any other, what comes before it. Empty where the rank is plain.
 fn ties(ranked: &[&Document]) -> Vec<String> {
     let others = |i: usize| if i == 0 && ranked.len() > SPELT_OUT { 1..ranked.len() } else { 0..i };
     let tie = |i: usize| {

@@ -1,6 +1,6 @@
-//! The figures behind the first table, as rows of text for the terminal and the report: delays from
-//! end to end, what was sent again, how even rates and drops were, finished transfers, and each
-//! queue by itself. Columns that apply to nobody are left out.
+//! The figures behind the first table, as rows of text for the terminal and the report. They are
+//! delays from end to end, what was sent again, how even rates and drops were, finished transfers,
+//! and each queue by itself. Columns that apply to nobody are left out.
 use crate::{Delay, Document, Figure, Flow, Gaps, Group, human};
 
 /// A table: what heads its columns of numbers, and its rows.

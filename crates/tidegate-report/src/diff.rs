@@ -41,7 +41,7 @@ pub enum Verdict {
     Certain,
     /// The interval of the difference leaves out zero; of so many figures some do by chance.
     Differs,
-    /// It cannot be told, since there is no interval.
+    /// It is not known, since there is no interval.
     Unknown,
     /// The interval has zero in it.
     Alike,
@@ -162,7 +162,8 @@ impl Diff {
 }
 
 impl Row {
-    /// How likely chance makes so great a difference; none where it cannot be told, or is none.
+    /// How likely chance makes so great a difference; none where that is not known, or there is
+    /// none.
     pub fn chance(&self) -> Option<f64> {
         self.compared.filter(|_| self.verdict != Verdict::Same).map(|compared| compared.chance)
     }

@@ -1,7 +1,7 @@
 //! The report: one HTML file that needs nothing else, on line or off; or, where there are many,
 //! pages that share one file.
 //!
-//! Figures are written into the page as text, so that it says everything without a script; the
+//! Figures are written into the page as text, so that it says everything without a script. The
 //! charts are drawn by [Apache ECharts](https://echarts.apache.org), which is vendored and goes
 //! into the file. The page's own policy (`Content-Security-Policy`) forbids it to load anything.
 //!

@@ -1,5 +1,5 @@
-//! What a metric is, and what follows from its declaration: the field of the document, that of one
-//! replication's sample, how samples become the field, and its row in [`Metric`] tables.
+//! What a metric is, and what follows from its declaration. That is the field of the document, that
+//! of one replication's sample, how samples become the field, and its row in [`Metric`] tables.
 use crate::figure::Figure;
 use crate::parts::{Counts, Delay, Gaps, OverFlows, OverTime, PerFlow};
 use crate::pool::{figure_of_some, part, rare, skewed};

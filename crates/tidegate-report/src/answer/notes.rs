@@ -41,8 +41,8 @@ pub fn too_rare(document: &Document) -> bool {
     document.seeds.len() > 1 && document.groups.iter().any(rare)
 }
 
-/// What a reader must know of the results before he takes a figure from them, a sentence each:
-/// groups whose goodput is far below their throughput, and warm-ups that were too short.
+/// What a reader must know of the results before he takes a figure from them, a sentence each. It
+/// names groups whose goodput is far below their throughput, and warm-ups that were too short.
 pub fn caveats(documents: &[&Document]) -> Vec<String> {
     let mut told = vec![];
     let several = documents.len() > 1;

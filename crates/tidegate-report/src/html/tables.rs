@@ -142,7 +142,7 @@ fn details(page: &mut String, title: &str, second: &str, detail: &Detail) {
     close(page);
 }
 
-/// What each queue was told.
+/// The settings of each queue.
 fn parameters(page: &mut String, input: &ReportInput) {
     page.push_str("<div style=\"height:1rem\"></div>");
     open(page, "Queues", &["queue", "preset", "parameters"]);

@@ -29,7 +29,7 @@ pub use svg::svg;
 pub struct Paper {
     /// Its short name.
     pub folder: String,
-    /// The key by which it is cited.
+    /// The key that cites it.
     pub key: String,
     /// Its title.
     pub title: String,
@@ -242,6 +242,6 @@ pub struct Point {
     pub ci95: Option<f64>,
 }
 
-/// The verdicts' kinds, in the order they are told.
+/// The verdicts' kinds, in the order that they are shown.
 pub const KINDS: [&str; 6] =
     ["holds", "holds under a reading", "differs", "fitted", "fitted, not met", "cannot be checked"];

@@ -13,7 +13,7 @@ const SCRIPT: &str = include_str!("papers.js");
 /// How the pages were made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Made<'m> {
-    /// By which version.
+    /// The version that ran it.
     pub version: &'m str,
     /// The command that makes them again.
     pub command: &'m str,

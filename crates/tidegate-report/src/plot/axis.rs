@@ -35,8 +35,8 @@ impl Extent {
         self.low > self.high
     }
 
-    /// The size of the values, by which a unit is chosen: their middle on a logarithmic axis, else
-    /// the greatest.
+    /// The size of the values, which chooses the unit: their middle on a logarithmic axis, else the
+    /// greatest.
     pub(super) fn size(&self, scale: Scale) -> f64 {
         match scale {
             _ if self.is_empty() => 0.0,
@@ -248,7 +248,7 @@ impl Numbers {
     }
 }
 
-/// How long an axis is of which all values are the same.
+/// How long an axis is when all its values are the same.
 fn spread(value: f64, scale: Scale) -> f64 {
     match scale {
         Scale::Log => 0.5,

@@ -95,7 +95,7 @@ impl Canvas {
         let _ = write!(self.text, "<g class=\"{class}\" aria-label=\"{}\">", escape(name));
     }
 
-    /// Begins a group of which nothing shows outside `inside`.
+    /// Begins a group that shows nothing outside `inside`.
     pub(super) fn open_clipped(&mut self, inside: Rect) {
         self.clips += 1;
         let number = self.clips;

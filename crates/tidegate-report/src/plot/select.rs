@@ -38,8 +38,8 @@ pub(super) struct Panel {
     pub rows: Vec<usize>,
 }
 
-/// The names of the columns that say how a row came about: those before the seed, but for the
-/// cell's number, and texts behind it.
+/// The names of the columns that say how a row came about: those before the seed, except the cell's
+/// number, and texts behind it.
 pub(super) fn conditions(tidy: &Tidy) -> Vec<&str> {
     let mut before = tidy.column(SEED).is_some();
     let mut names = vec![];

@@ -36,7 +36,7 @@ pub struct Suite {
     pub seeds: usize,
     /// The command that makes it again.
     pub command: String,
-    /// By which version it was made.
+    /// The version that made it.
     pub version: String,
 }
 
@@ -68,7 +68,7 @@ pub struct Test {
     pub asks: String,
     /// Where it comes from.
     pub source: String,
-    /// Name and unit of each figure that is told of its cells.
+    /// Name and unit of each figure that is shown of its cells.
     pub figures: Vec<(String, String)>,
     /// Its cells.
     pub cells: Vec<Cell>,
