@@ -235,7 +235,7 @@ mod tests {
         }
     }
 
-    /// Whoever reads a document of a later version, or of an earlier one, is told which it is.
+    /// A reader of a document of a later version, or of an earlier one, learns which it is.
     #[test]
     fn another_version_is_refused_by_its_name() {
         let text = Document::default().to_json().replace("tidegate.result/1", "tidegate.result/2");

@@ -24,8 +24,8 @@ impl Unit {
         }
     }
 
-    /// Values of the column as they are written, their unit left out: with as many digits as tell
-    /// them apart, and places that are `within` so much of each other; four if that is enough.
+    /// Values of the column as they are written, their unit left out. They have as many digits as
+    /// tell them apart, and places that are `within` so much of each other; four if that is enough.
     pub(super) fn plain(&self, values: &[f64], within: f64) -> Vec<String> {
         let values: Vec<f64> = values.iter().map(|value| value / self.factor).collect();
         let mut rising = values.clone();

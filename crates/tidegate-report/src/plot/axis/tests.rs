@@ -20,8 +20,8 @@ fn axis(values: &[f64], scale: Scale) -> Axis {
     Axis::Numbers(numbers(values, scale, &[]))
 }
 
-/// What must hold of any ticks: they rise, lie on the axis, and say different numbers, each of which
-/// stands where it says.
+/// What must hold of any ticks: they rise, lie on the axis, and say different numbers. Each stands
+/// where it says.
 #[track_caller]
 fn sound(ticks: &[Tick], axis: &Axis) {
     assert!(!ticks.is_empty(), "{axis:?}");
