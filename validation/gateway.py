@@ -368,6 +368,7 @@ def keep(lines):
         "",
         "Written by `make validate-gateway`. Mbit/s, frames counted whole. [sender.md](sender.md) says what was made the same, and why.",
         "",
+        f"- Queues have their preset `paper`, {' and '.join(f'`{queue}`' for queue in sorted(FITTED))} `auto`.",
         f"- Simulated: mean ± half width of the 95 % interval over {SEEDS} seeds.",
         "- Measured: mean of the runs (± the same, of three or more). The kernel's TCP and iperf3's UDP go through `tidegate gate --rehash off`.",
         "- `newreno`: the kernel's TCP without SACK, RACK and time stamps.",

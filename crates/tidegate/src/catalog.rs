@@ -247,7 +247,10 @@ pub fn config(name: &str, preset: Option<&str>, link: &Link) -> Result<AnyConfig
     let chosen = preset.unwrap_or(DEFAULT_PRESET);
     (row.config)(chosen, link).ok_or_else(|| {
         let known = list((row.presets)().iter().map(|p| p.0));
-        ConfigError::new("preset", chosen, format!("no such preset of {name}; known are {known}"))
+        let why = format!(
+            "no such preset of {name}; known are {known}; {name} alone means {DEFAULT_PRESET}"
+        );
+        ConfigError::new("preset", chosen, why)
     })
 }
 

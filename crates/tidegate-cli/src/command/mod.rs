@@ -30,7 +30,7 @@ use crate::failure::Failure;
 /// unresponsive flows, or on the packets of a capture. It says who got what against the fair share.
 ///
 /// A queue Q is written NAME[/PRESET][,param=value…][ as LABEL], as in "sfb", "red/paper,ecn=on" or
-/// "sfb/auto,bins=46 as SFB 46". Every quantity has its unit: "10 Mbit/s", "50 ms", "200 kB", "40
+/// "sfb/auto,bins=46 as SFB 46". The preset is `auto` if none is named. Every quantity has its unit: "10 Mbit/s", "50 ms", "200 kB", "40
 /// packets".
 #[derive(Debug, Parser)]
 #[command(

@@ -78,7 +78,8 @@ pub struct Args {
     /// The trace of what it receives
     #[arg(long, value_name = "FILE", conflicts_with = "down_rate")]
     down_trace: Option<PathBuf>,
-    /// The queue, NAME[/PRESET][,param=value…][ as LABEL] [default: drop_tail]
+    /// The queue, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named [default:
+    /// drop_tail]
     #[arg(long, value_name = "Q")]
     queue: Option<QueueSpec>,
     /// The queue of what the command sends
