@@ -69,11 +69,13 @@ const TABLES: [(&str, &[Metric]); 3] =
     [("aggregate", Aggregate::METRICS), ("group", Group::METRICS), ("flow", Flow::METRICS)];
 
 /// The units that a reader of tables knows how to write.
-const UNITS: [&str; 9] = ["", "bit/s", "kbit/s", "ms", "s", "bytes", "packets", "transfers", "users"];
+const UNITS: [&str; 9] =
+    ["", "bit/s", "kbit/s", "ms", "s", "bytes", "packets", "transfers", "users"];
 
 #[test]
 fn every_unit_is_known_and_fits_the_shape() {
-    for (table, metric) in TABLES.iter().flat_map(|(name, all)| all.iter().map(move |m| (name, m))) {
+    for (table, metric) in TABLES.iter().flat_map(|(name, all)| all.iter().map(move |m| (name, m)))
+    {
         let name = metric.name;
         assert!(UNITS.contains(&metric.unit), "{table}.{name}: {}", metric.unit);
         let suffix = match metric.unit {
@@ -126,7 +128,9 @@ fn columns_have_names_of_their_own() {
         let columns: Vec<String> = metrics.iter().flat_map(Metric::columns).collect();
         let once: BTreeSet<&String> = columns.iter().collect();
         assert_eq!(once.len(), columns.len(), "{table}");
-        let letters = |name: &String| name.chars().all(|c| c.is_ascii_lowercase() || "_0123456789".contains(c));
+        let letters = |name: &String| {
+            name.chars().all(|c| c.is_ascii_lowercase() || "_0123456789".contains(c))
+        };
         assert!(columns.iter().all(letters), "{columns:?}");
     }
     let delay = Group::METRICS.iter().find(|metric| metric.name == "delay_ms").unwrap();
@@ -220,10 +224,12 @@ fn a_metric_is_found_by_its_name_if_it_is_one_figure() {
 #[test]
 fn without_replications_nothing_is_known() {
     assert!(Aggregate::pooled([].iter()).figures().flatten().all(|figure| figure.mean() == 0.0));
-    let lone = Flow::pooled([FlowSample { throughput_bps: Some(2.0), ..FlowSample::default() }].iter());
+    let lone =
+        Flow::pooled([FlowSample { throughput_bps: Some(2.0), ..FlowSample::default() }].iter());
     assert_eq!(lone.throughput_bps, Figure::exact(2.0), "of one replication there is no interval");
     assert_eq!(lone.packets, Some(Counts::default()), "packets are counted, even none");
-    let both = [0.0, 1.0].map(|jain| AggregateSample { jain: Some(jain), ..AggregateSample::default() });
+    let both =
+        [0.0, 1.0].map(|jain| AggregateSample { jain: Some(jain), ..AggregateSample::default() });
     assert_eq!(Aggregate::pooled(both.iter()).jain, Figure::exact(0.5), "it reaches both ends");
 }
 

@@ -20,8 +20,8 @@ fn axis(values: &[f64], scale: Scale) -> Axis {
     Axis::Numbers(numbers(values, scale, &[]))
 }
 
-/// What must hold of any ticks: they rise, lie on the axis, and say different numbers, each of which
-/// stands where it says.
+/// What must hold of any ticks: they rise, lie on the axis and say different numbers, each at the
+/// place of its number.
 #[track_caller]
 fn sound(ticks: &[Tick], axis: &Axis) {
     assert!(!ticks.is_empty(), "{axis:?}");
@@ -48,7 +48,10 @@ fn two_values() -> impl Strategy<Value = [f64; 2]> {
 
 proptest! {
     #[test]
-    fn a_place_of_the_even_measure_leads_back_to_its_value(power in -90.0..90.0f64, sign in any::<bool>()) {
+    fn a_place_of_the_even_measure_leads_back_to_its_value(
+        power in -90.0..90.0f64,
+        sign in any::<bool>(),
+    ) {
         let value = 10f64.powf(power);
         let back = Scale::Log.back(Scale::Log.even(value));
         prop_assert!((back / value - 1.0).abs() < 1e-12, "{value} becomes {back}");
@@ -115,7 +118,8 @@ proptest! {
             sound(&ticks, &axis);
             prop_assert!(ticks.len() > 1, "{ticks:?} of {axis:?} within {length}");
             for two in ticks.windows(2) {
-                prop_assert!((two[1].place - two[0].place) * length >= 1.2, "{two:?} within {length}");
+                let gap = (two[1].place - two[0].place) * length;
+                prop_assert!(gap >= 1.2, "{two:?} within {length}");
             }
         }
     }
