@@ -107,7 +107,7 @@ proptest! {
     #[test]
     fn ticks_upwards_keep_a_line_apart_and_are_two_at_least(
         two in two_values(),
-        length in 8.0..60.0f64,
+        length in 9.0..60.0f64,
     ) {
         for scale in [Scale::Linear, Scale::Log] {
             if scale == Scale::Log && two.iter().any(|value| *value <= 0.0) {
