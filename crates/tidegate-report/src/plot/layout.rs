@@ -212,7 +212,8 @@ mod tests {
                     prop_assert!(beside || below, "{other:?} and {panel:?} overlap");
                 }
             }
-            prop_assert!(layout.grid.right() < layout.size.0);
+            let beside = layout.size.0 - layout.grid.right();
+            prop_assert!(beside >= OVERHANG * layout.font, "a tick's text has no room: {beside}");
             prop_assert!(layout.grid.bottom() < layout.size.1);
             if let Some(bar) = layout.bar {
                 prop_assert!(bar.x > layout.grid.right() && bar.right() < layout.size.0, "{bar:?}");
