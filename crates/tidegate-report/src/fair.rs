@@ -140,7 +140,8 @@ mod tests {
         fn the_worst_is_the_least_of_all_shares(
             users in prop::collection::vec((0.0..20.0f64, 0.0..3.0f64), 0..20),
         ) {
-            let users: Vec<(f64, f64)> = users.into_iter().map(|(got, fair)| (got, fair.floor())).collect();
+            let users: Vec<(f64, f64)> =
+                users.into_iter().map(|(got, fair)| (got, fair.floor())).collect();
             let mut shares: Vec<f64> =
                 users.iter().filter(|user| user.1 > 0.0).map(|user| user.0 / user.1).collect();
             shares.sort_by(f64::total_cmp);

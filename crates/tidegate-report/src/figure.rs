@@ -94,7 +94,11 @@ mod tests {
         }
 
         #[test]
-        fn over_a_number_divides_both(mean in -1e9..1e9f64, half in 0.0..1e9f64, base in -1e3..1e3f64) {
+        fn over_a_number_divides_both(
+            mean in -1e9..1e9f64,
+            half in 0.0..1e9f64,
+            base in -1e3..1e3f64,
+        ) {
             prop_assume!(base.abs() > 1e-3);
             let over = Figure::new(mean, Some(half)).unwrap().over(base).unwrap();
             prop_assert!((over.mean() * base - mean).abs() <= mean.abs() * 1e-12);

@@ -247,7 +247,11 @@ mod tests {
 
         /// The other way round a difference has the other sign, the same interval and chance.
         #[test]
-        fn a_difference_can_be_turned_round(a in replications(), b in replications(), same in any::<bool>()) {
+        fn a_difference_can_be_turned_round(
+            a in replications(),
+            b in replications(),
+            same in any::<bool>(),
+        ) {
             let [one, other] = [compared(&a, &b, same), compared(&b, &a, same)].map(Option::unwrap);
             prop_assert!((one.difference.mean() + other.difference.mean()).abs() < 1e-9);
             let [half, turned] = [one, other].map(|c| c.difference.ci95().unwrap());
@@ -260,7 +264,11 @@ mod tests {
         /// Zero lies outside the interval where chance makes the difference in less than one of
         /// twenty cases, and only there.
         #[test]
-        fn the_interval_and_the_chance_agree(a in replications(), shift in -80.0..80.0f64, same in any::<bool>()) {
+        fn the_interval_and_the_chance_agree(
+            a in replications(),
+            shift in -80.0..80.0f64,
+            same in any::<bool>(),
+        ) {
             let b: Vec<f64> = a.iter().rev().map(|value| value * 0.9 + shift).collect();
             let found = compared(&a, &b, same).unwrap();
             prop_assume!((found.chance - 0.05).abs() > 1e-6);
@@ -272,7 +280,11 @@ mod tests {
 
         /// Moved alike and measured in another unit, what differs still does.
         #[test]
-        fn the_unit_does_not_matter(a in replications(), b in replications(), move_by in -50.0..50.0f64) {
+        fn the_unit_does_not_matter(
+            a in replications(),
+            b in replications(),
+            move_by in -50.0..50.0f64,
+        ) {
             let to = |values: &[f64]| -> Vec<f64> {
                 values.iter().map(|value| (value + move_by) * 8.0).collect()
             };

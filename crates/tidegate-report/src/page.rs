@@ -301,6 +301,8 @@ fn link(rest: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const PEN: Pen = Pen { text_width: 20, table_width: Some(60), colour: Colour::Plain };
@@ -370,5 +372,70 @@ mod tests {
             Block::Heading("End".into()),
         ];
         assert_eq!(Page::parse(page), expected);
+    }
+
+    fn any_text() -> impl Strategy<Value = String> {
+        let word = prop_oneof![
+            6 => "[a-zäß漢]{1,12}",
+            1 => Just("**bold** *thin*".to_string()),
+            1 => Just("`code|a`".to_string()),
+            1 => Just("[the page](x.md)".to_string()),
+            1 => "[*`|\\[\\]()]{1,4}",
+        ];
+        prop::collection::vec(word, 0..40).prop_map(|words| words.join(" "))
+    }
+
+    proptest! {
+        /// Whatever stands in it, no line but one of a single word is wider, and no word is lost.
+        #[test]
+        fn a_paragraph_keeps_its_words_within_its_width(text in any_text(), width in 20..100usize) {
+            let pen = Pen { text_width: width, ..PEN };
+            let wrapped = pen.wrap(&text, "", "");
+            for line in wrapped.lines() {
+                let fits = line.chars().count() <= width;
+                prop_assert!(fits || !line.contains(' '), "{width}: {line}");
+            }
+            let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
+            prop_assert_eq!(words(&wrapped), words(&unmarked(&text)));
+        }
+
+        /// Colours add nothing but their own signs.
+        #[test]
+        fn styles_change_no_word(text in any_text()) {
+            let coloured = Pen { colour: Colour::Ansi, ..PEN }.wrap(&text, "", "");
+            let bare = ["\x1b[1m", "\x1b[3m", "\x1b[36m", "\x1b[0m"]
+                .iter()
+                .fold(coloured, |text, sign| text.replace(sign, ""));
+            prop_assert_eq!(bare, PEN.wrap(&text, "", ""));
+        }
+    }
+
+    #[test]
+    fn a_page_has_an_empty_line_between_blocks_but_none_within_a_list() {
+        let mut page = Page::default();
+        page.add(Block::Title("red".into()));
+        page.extend(Page::parse("Text.\n\n- one\n- two\n\nMore.\n\n```\nlet x;\n```"));
+        let text = page.render(&Look::plain());
+        assert_eq!(text, "red\n\nText.\n\n  - one\n  - two\n\nMore.\n\n    let x;\n");
+        assert_eq!(Page::default().render(&Look::plain()), "");
+    }
+
+    /// At each width from 40 on no line of a page is wider, of tables neither.
+    #[test]
+    fn a_page_is_no_wider_than_its_terminal() {
+        let markdown = "# name\n\nA *paragraph* of some words that goes on for more than a line.\n\n\
+                        - an item that goes on for a while, too, and has `code` in it\n\n\
+                        | parameter | default | what it is |\n|---|---|---|\n\
+                        | `limit` | 100 packets | the most that it holds at any time |\n\
+                        | `target` | 5 ms | waiting that is taken for a standing queue |";
+        for width in 40..=140 {
+            let mut page = Page::default();
+            page.extend(Page::parse(markdown));
+            let text = page.render(&Look { width: Some(width), edge: true, colour: Colour::Plain });
+            for line in text.lines() {
+                assert!(line.chars().count() <= usize::from(width).max(40), "{width}: {line}");
+            }
+            assert!(text.contains("limit") && text.contains("target"), "{width}: {text}");
+        }
     }
 }

@@ -209,7 +209,8 @@ mod tests {
         #[test]
         fn a_value_is_a_text_and_a_number_where_it_can_be(rows in any_rows()) {
             let table = table(&rows);
-            let [queue, seed, rate] = ["queue", "seed", "rate_bps"].map(|n| table.column(n).unwrap());
+            let names = ["queue", "seed", "rate_bps"];
+            let [queue, seed, rate] = names.map(|name| table.column(name).unwrap());
             for (at, row) in rows.iter().enumerate() {
                 prop_assert_eq!(queue.text(at), row.0.clone());
                 prop_assert_eq!(queue.number(at), None, "a text is no number");

@@ -131,7 +131,7 @@ fn what_only_one_has_is_counted() {
         text.starts_with("0 of 3 figures differ. 1 figure is the same to the last digit. 2"),
         "{text}"
     );
-    assert!(text.contains("2 rows stand in A alone. 1 figure are known"), "{text}");
+    assert!(text.contains("2 rows stand in A alone. 1 figure is known"), "{text}");
 }
 
 #[test]
@@ -249,4 +249,125 @@ fn the_table_says_what_differs_first() {
     assert_eq!(json["figures"][0]["difference"]["mean"], -3e6);
     assert_eq!(json["schema"], "tidegate.diff/1");
     assert_eq!(Figure::exact(0.5).map(|f| f.mean()), json["figures"][3]["a"]["mean"].as_f64());
+}
+
+/// The other way round every difference has the other sign, and nothing else changes.
+#[test]
+fn turned_round_a_diff_is_its_mirror() {
+    let other = [12e3, 18e3, 39e3, 35e3, 77e3];
+    let (a, b) = (run("red", 1..6, &ONE), run("red", 4..9, &other));
+    let (one, mirror) = (Diff::new(&a, &b, all).unwrap(), Diff::new(&b, &a, all).unwrap());
+    assert_eq!(one.rows.len(), 3);
+    for row in &one.rows {
+        let same = |other: &&tidegate_report::diff::Row| {
+            other.place == row.place && other.metric == row.metric
+        };
+        let turned = mirror.rows.iter().find(same).unwrap();
+        assert_eq!((row.a, row.b, row.verdict), (turned.b, turned.a, turned.verdict));
+        let [mine, theirs] = [row, turned].map(|row| row.compared.unwrap());
+        assert!((mine.difference.mean() + theirs.difference.mean()).abs() < 1e-9);
+        assert_eq!(mine.difference.ci95(), theirs.difference.ci95());
+        assert_eq!(row.chance(), turned.chance());
+    }
+}
+
+/// Each figure has one verdict, and the table, the summary and the JSON count the same.
+#[test]
+fn the_table_and_the_json_tell_the_same_figures() {
+    let other = [10e3, 20e3, 30e3, 40e3, 50.001e3];
+    let diff = Diff::new(&run("red", 1..6, &ONE), &run("sfb", 1..6, &other), all).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&diff.to_json(["red", "sfb"])).unwrap();
+    let summary = |name: &str| json["summary"][name].as_u64().unwrap() as usize;
+    let unlike = summary("differ") + summary("same") + summary("without_interval");
+    assert_eq!(summary("figures"), diff.rows.len());
+    assert_eq!(unlike + diff.count(Verdict::Alike), diff.rows.len());
+    assert_eq!((summary("tested"), summary("one_sided")), (diff.tested(), 0));
+    assert_eq!(json["queues"], serde_json::json!(["red", "sfb"]));
+    let text = table::diff(&diff, Shown::All, &Look::plain());
+    let rows: Vec<&str> = text.lines().skip_while(|line| !line.contains('─')).skip(1).collect();
+    for (figure, (row, line)) in
+        json["figures"].as_array().unwrap().iter().zip(diff.rows.iter().zip(rows))
+    {
+        assert_eq!(figure["metric"], row.metric.name);
+        assert_eq!(figure["a"]["mean"].as_f64(), Some(row.a.mean()));
+        assert_eq!(figure["chance"].as_f64(), row.chance());
+        let group = figure["place"]["group"].as_str().unwrap();
+        let named = if group.is_empty() { "(the link)" } else { group };
+        assert!(line.contains(named) && line.contains(&row.metric.name), "{line}");
+        let mark = match figure["verdict"].as_str().unwrap() {
+            "differs by Holm's correction" => "**",
+            "differs" => "*",
+            "no interval" => "?",
+            "same" => "=",
+            _ => "",
+        };
+        assert!(line.trim_end().ends_with(mark), "{mark}: {line}");
+    }
+    assert!(!text.contains("queue "), "the queues are named once, above: {text}");
+}
+
+#[test]
+fn at_any_width_a_diff_stays_within_it() {
+    let other = ONE.map(|value| value * 3.0);
+    let diff = Diff::new(&run("red", 1..6, &ONE), &run("red", 6..11, &other), all).unwrap();
+    for width in 60..=160 {
+        let look = Look { width: Some(width), edge: true, ..Look::plain() };
+        let text = table::diff(&diff, Shown::All, &look);
+        for line in text.lines() {
+            assert!(line.chars().count() <= usize::from(width), "{width}: {line}");
+        }
+        let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
+        assert_eq!(words(&text)[..4], words(&table::diff(&diff, Shown::All, &Look::plain()))[..4]);
+    }
+}
+
+/// Of many figures that differ a hundred are shown, and the rest is counted.
+#[test]
+fn a_long_diff_is_cut_unless_all_is_asked_for() {
+    let of = |shift: f64, seeds: std::ops::Range<i64>| {
+        let rows: Vec<Row<'_>> = seeds
+            .flat_map(|seed| {
+                (0..130).map(move |cell| {
+                    let value = 1e6 + shift + (seed % 3) as f64;
+                    ("s", f64::from(cell), "red", seed, "tcp", Some(value), 0.5)
+                })
+            })
+            .collect();
+        Figures::by_seed(&table(&rows)).unwrap()
+    };
+    let (a, b) = (of(0.0, 0..6), of(5e5, 6..12));
+    let diff = Diff::new(&a, &b, |name| name == "goodput_bps").unwrap();
+    assert_eq!(diff.count(Verdict::Certain), 130);
+    let lines = |shown| {
+        let text = table::diff(&diff, shown, &Look::plain());
+        (
+            text.matches("goodput_bps").count(),
+            text.contains("and 30 more; --all shows every figure"),
+        )
+    };
+    assert_eq!((lines(Shown::Different), lines(Shown::All)), ((100, true), (130, false)));
+    let swapped = Diff::new(&a, &b, |_| false).unwrap();
+    let nothing = table::diff(&swapped, Shown::All, &Look::plain());
+    assert_eq!(nothing, "0 of 0 figures differ.\n", "no metric was wanted");
+}
+
+/// The seed of a row is not its place in the table, and what is no number does not count.
+#[test]
+fn rows_may_stand_in_any_order_and_lack_values() {
+    let rows: Vec<Row<'_>> = (1..6)
+        .zip(ONE)
+        .map(|(seed, value)| ("s", 1e6, "red", seed, "tcp", Some(value), value / 1e6))
+        .collect();
+    let mut turned: Vec<Row<'_>> = rows.iter().rev().copied().collect();
+    let figures = |rows: &[Row<'_>]| Figures::by_seed(&table(rows)).unwrap();
+    assert_eq!(figures(&rows), figures(&turned));
+    turned.push(("s", 1e6, "red", 6, "tcp", Some(f64::NAN), f64::INFINITY));
+    turned.push(("s", 1e6, "red", 7, "tcp", None, f64::NAN));
+    let diff = Diff::new(&figures(&rows), &figures(&turned), all).unwrap();
+    assert_eq!(diff.count(Verdict::Same), diff.rows.len(), "{:?}", diff.rows);
+    let link = &figures(&rows);
+    assert_eq!(link.units(), ["", "bit/s", "", ""]);
+    assert_eq!(link.places().len(), 2, "a place of the group and one of its link");
+    let utilization = link.metrics().iter().find(|metric| metric.name == "link_utilization");
+    assert!(utilization.unwrap().ratio, "it is shown in per cent");
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use tidegate_report::papers::{
-    Board, Cell, Chart, ChartLine, Claim, Experiment, Explanation, Fitted, KINDS, Made, Map, Page,
-    Paper, Point, Readings, Reread, Section, render,
+    self, Board, Cell, Chart, ChartLine, Claim, Experiment, Explanation, Fitted, KINDS, Made, Map,
+    Page, Paper, Point, Readings, Reread, Section, render,
 };
 
 const MADE: Made<'_> = Made { version: "1.2.3", command: "tidegate paper run <all>", note: "" };
@@ -253,4 +253,96 @@ fn figures_are_documents_with_both_lines_and_all_points() {
     assert!(circles >= 3, "ours has a dot for each point: {circles}");
     let data = text_of(&pages, "small.html");
     assert!(data.contains("What the flood \\u003cgets"), "no markup within a script");
+}
+
+/// A chart with these points of one line.
+fn line_chart(points: &[(f64, f64)], apart: bool) -> Chart {
+    let points = points.iter().map(|&(x, y)| Point { x, y, ci95: None }).collect();
+    let lines = vec![ChartLine { name: "red".into(), printed: false, points }];
+    Chart { apart, lines, ..chart() }
+}
+
+/// Places of dots on the paper, in the order of the points.
+fn dots(svg: &str) -> Vec<(f64, f64)> {
+    let document = roxmltree::Document::parse(svg).expect("well-formed");
+    let circles = document.descendants().filter(|node| node.has_tag_name("circle"));
+    let number = |node: &roxmltree::Node, name: &str| -> f64 {
+        node.attribute(name).unwrap_or_else(|| panic!("{name}")).parse().unwrap()
+    };
+    circles.map(|node| (number(&node, "cx"), number(&node, "cy"))).collect()
+}
+
+#[test]
+fn dots_stand_where_their_points_are() {
+    let points = [(0.0, 0.0), (1.0, 10.0), (2.0, 5.0), (4.0, 20.0)];
+    let at = dots(&papers::svg(&line_chart(&points, false)));
+    assert_eq!(at.len(), points.len());
+    let [first, .., last] = at[..] else { panic!("four dots") };
+    for ((x, y), (across, down)) in points.into_iter().zip(&at) {
+        let wanted =
+            (first.0 + x / 4.0 * (last.0 - first.0), first.1 + y / 20.0 * (last.1 - first.1));
+        assert!((across - wanted.0).abs() <= 1.5 && (down - wanted.1).abs() <= 1.5, "{at:?}");
+    }
+    assert!(first.0 < last.0 && first.1 > last.1, "up is more");
+}
+
+#[test]
+fn odd_charts_are_pictures_too() {
+    for points in [
+        &[][..],
+        &[(3.0, 3.0)],
+        &[(1.0, 5.0), (1.0, 5.0)],
+        &[(-2.0, -1e6), (2.0, -1.0)],
+        &[(0.0, 0.0), (1e-9, 1e-12)],
+        &[(1e9, 1e12), (2e9, 3e12)],
+    ] {
+        for apart in [false, true] {
+            let svg = papers::svg(&line_chart(points, apart));
+            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{points:?}: {svg}");
+            assert_eq!(dots(&svg).len(), points.len(), "{points:?}");
+        }
+    }
+    let many: Vec<(f64, f64)> = (0..100).map(|n| (f64::from(n), f64::from(n % 7))).collect();
+    assert_eq!(dots(&papers::svg(&line_chart(&many, false))).len(), 0, "a line says enough");
+    assert_eq!(dots(&papers::svg(&line_chart(&many, true))).len(), 100, "apart there is no line");
+}
+
+#[test]
+fn pages_of_several_papers_share_what_they_can() {
+    let second = Paper { folder: "second".into(), title: "Another".into(), ..paper() };
+    let pages = render(&[paper(), second], &MADE);
+    let mut names: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
+    names.sort_unstable();
+    let count = names.len();
+    names.dedup();
+    assert_eq!(names.len(), count, "no file is written twice");
+    assert_eq!(names.iter().filter(|name| name.ends_with("charts.js")).count(), 1);
+    for name in ["figures/small-fig3.svg", "figures/second-fig3.svg", "second.html"] {
+        assert!(names.contains(&name), "{name}");
+    }
+    assert_eq!(text_of(&pages, "index.html").matches("<a href=\"second.html\">").count(), 2);
+    let none = render(&[], &MADE);
+    assert_eq!(none.len(), 1, "of no papers there is an index");
+    let empty = render(&[Paper { folder: "bare".into(), ..Paper::default() }], &MADE);
+    assert!(!text_of(&empty, "index.html").contains("NaN"), "no claim, and no part of none");
+}
+
+#[test]
+fn maps_and_boards_stand_in_the_page_and_in_files() {
+    let map = Map {
+        id: "jain".into(),
+        title: "Jain & all".into(),
+        columns: vec!["B5: 36 flows".into()],
+        rows: vec![("red <2>".into(), vec![Some(0.123_4)]), ("sfb".into(), vec![None])],
+        command: "tidegate paper map".into(),
+    };
+    let with = Section { maps: vec![map], ..section() };
+    let pages = render(&[Paper { sections: vec![with], ..paper() }], &MADE);
+    let svg = text_of(&pages, "figures/small-jain.svg");
+    roxmltree::Document::parse(svg).expect("well-formed");
+    assert!(svg.contains("Jain &amp; all") && svg.contains(">0.123<"), "{svg}");
+    let page = text_of(&pages, "small.html");
+    assert!(page.contains(svg), "the page has the same picture");
+    let board = "<tr><th class=\"text\" scope=\"row\">sfb</th><td class=\"\">.98 <small>± 0.1</small></td></tr>";
+    assert!(page.contains(board) && page.contains("<h3>Side by side</h3>"), "{page}");
 }

@@ -199,3 +199,117 @@ fn groups_named_in_the_plural() {
 fn a_label_cannot_command_the_terminal() {
     assert!(!answer(&[&document("\x1b[2J", 1.0, 1.0)]).contains('\x1b'));
 }
+
+#[test]
+fn verdicts_begin_where_they_say() {
+    for (share, verdict) in [
+        (0.0, Verdict::Starved),
+        (0.499, Verdict::Starved),
+        (0.5, Verdict::Short),
+        (0.799, Verdict::Short),
+        (0.8, Verdict::Fair),
+        (1.5, Verdict::Fair),
+        (1.501, Verdict::Greedy),
+        (f64::NAN, Verdict::Greedy),
+    ] {
+        assert_eq!(Verdict::of(share), verdict, "{share}");
+    }
+}
+
+#[test]
+fn lists_of_names_are_as_one_says_them() {
+    let all = ["a", "b", "c", "d", "e"];
+    let said = ["", "a", "a and b", "a, b and c", "a, b and 2 others", "a, b and 3 others"];
+    for (n, said) in said.into_iter().enumerate() {
+        assert_eq!(listed(&all[..n]), said);
+    }
+}
+
+#[test]
+fn a_share_is_unknown_where_either_side_is() {
+    let whole = group("tcp", 0.5, None);
+    assert_eq!(share(&whole).unwrap().mean(), 0.5);
+    assert_eq!(share(&Group { fair_share_bps: None, ..whole.clone() }), None);
+    assert_eq!(share(&Group { throughput_bps: None, ..whole.clone() }), None);
+    assert_eq!(share(&Group { fair_share_bps: Figure::exact(0.0), ..whole.clone() }), None);
+    // Of a single user nobody is the worst.
+    let mut several = Group { count: 5, worst_share: Figure::exact(0.2), ..whole };
+    assert_eq!(worst(&several), None, "how many are starved is not known");
+    several.starved = Figure::exact(0.0);
+    assert!(worst(&several).is_some());
+    several.user_count = Some(1);
+    assert_eq!(worst(&several), None, "five connections of one user");
+}
+
+/// What asks for no more than its share, give or take a twentieth, offends nobody.
+#[test]
+fn who_offends_asks_for_more_than_is_fair_and_heeds_nothing() {
+    let asks = |offered: f64, conduct| {
+        let mut group = group("udp", 1.0, conduct);
+        group.offered_bps = Figure::exact(offered);
+        offends(&group)
+    };
+    let heedless = Some(Conduct::Unresponsive);
+    assert!(asks(1.06e6, heedless) && !asks(1.04e6, heedless));
+    assert!(!asks(9e6, Some(Conduct::Responsive)) && !asks(9e6, None));
+    assert!(offends(&group("udp", 1.0, heedless)), "what it asks for is not known");
+}
+
+/// Of many groups the sentences name those farthest from their share, and always the one that decides.
+#[test]
+fn of_many_groups_three_are_spelt_out() {
+    let shares = [("a", 1.0), ("b", 0.9), ("c", 3.0), ("d", 0.2), ("e", 1.1), ("f", 2.0)];
+    let groups = shares.map(|(name, share)| group(name, share, None)).to_vec();
+    let document = Document { label: "red".into(), groups, ..Document::default() };
+    let text = answer(&[&document]);
+    let told = "red: d gets 20 % of its fair share, c takes 3.00 Mbit/s, 3.0 times its fair share, \
+                f takes 2.00 Mbit/s, 2.0 times its fair share";
+    assert_eq!(text, told);
+    let none = Document { label: "red".into(), ..Document::default() };
+    assert_eq!(answer(&[&none]), "red: no group of flows");
+}
+
+#[test]
+fn times_have_two_digits_or_are_whole() {
+    let said = [1.51, 2.0, 9.94, 9.96, 28.4, 120.0].map(times);
+    assert_eq!(said, ["1.5", "2.0", "9.9", "10", "28", "120"]);
+}
+
+/// Each caveat says whose it is where there are several results.
+#[test]
+fn caveats_are_told_of_their_queue() {
+    let mut a = document("a", 0.9, 0.4);
+    a.groups[0].goodput_bps = Figure::exact(0.5e6);
+    let unsettled =
+        Unsettled { group: "tcp".into(), early_bps: 90.0, late_bps: 100.0, warmup_s: Some(2.5) };
+    let b = Document { label: "b\u{7}".into(), unsettled: vec![unsettled], ..Document::default() };
+    let told = caveats(&[&a, &b]);
+    assert_eq!(told.len(), 2);
+    assert!(told[0].starts_with("a: tcp: goodput is only 56 % of throughput"), "{told:?}");
+    assert!(
+        told[1].starts_with("b·: tcp: not steady, in the first quarter 10 % lower"),
+        "{told:?}"
+    );
+    assert!(told[1].ends_with("a run.warmup of 2.5 s would do."), "{told:?}");
+    assert_eq!(caveats(&[]), Vec::<String>::new());
+}
+
+#[test]
+fn few_seeds_and_rare_losses_are_said_where_there_are_some() {
+    let with = |seeds: u64| Document { seeds: (0..seeds).collect(), ..Document::default() };
+    for (seeds, few) in [(0, false), (1, false), (2, true), (19, true), (20, false)] {
+        assert_eq!(few_seeds(&[&with(seeds)]), few, "{seeds}");
+    }
+    let mut rare = document("a", 0.9, 0.4);
+    rare.groups[0].loss_ratio = Figure::exact(1e-4);
+    assert!(!too_rare(&rare), "of no seeds there are no intervals");
+    rare.seeds = vec![1, 2];
+    assert!(too_rare(&rare));
+    rare.groups[0].loss_ratio = Figure::exact(0.0);
+    assert!(!too_rare(&rare), "what never happened is bounded, not rare");
+    rare.groups[0].loss_ratio = Figure::new(1e-4, Some(1e-5));
+    assert!(!too_rare(&rare));
+    assert!(!goodput_exceeds(&rare));
+    rare.groups[1].goodput_bps = Figure::exact(9e9);
+    assert!(goodput_exceeds(&rare));
+}

@@ -234,6 +234,8 @@ fn short(value: f64) -> Short {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -286,5 +288,100 @@ mod tests {
         let uneven = grid(vec![0.0, 0.1, 0.3]);
         assert_eq!(uneven, Grid::Listed([0.0, 0.1, 0.3].map(Short).into()));
         assert_eq!(serde_json::to_string(&short(9_866_670.0)).unwrap(), "9867000");
+    }
+
+    fn times() -> impl Strategy<Value = Vec<f64>> {
+        prop::collection::vec(0.001..2.0f64, 1..60).prop_map(|steps| {
+            steps
+                .into_iter()
+                .scan(0.0, |at, step| {
+                    *at += step;
+                    Some(*at)
+                })
+                .collect()
+        })
+    }
+
+    proptest! {
+        /// A grid says each time again: even ones by their step, others one by one.
+        #[test]
+        fn a_grid_says_every_time(times in times(), from in -5.0..5.0f64, step in 0.01..3.0f64) {
+            let Grid::Listed(listed) = grid(times.clone()) else {
+                prop_assert!(times.len() <= 2, "{times:?} are not even");
+                return Ok(());
+            };
+            prop_assert_eq!(listed.iter().map(|time| time.0).collect::<Vec<_>>(), times.clone());
+            let even: Vec<f64> = (0..times.len() + 1).map(|n| from + n as f64 * step).collect();
+            let Grid::Even { from: begin, step: by, count } = grid(even.clone()) else {
+                panic!("{even:?} are even");
+            };
+            prop_assert_eq!((begin, count), (even[0], even.len()));
+            prop_assert!((by - step).abs() < 1e-9);
+        }
+
+        /// Means of neighbours lie between them, and a gap stays one only where nothing was seen.
+        #[test]
+        fn a_shortened_line_keeps_its_range(
+            values in prop::collection::vec(prop::option::of(1.0..1e6f64), 1..50),
+            step in 1..9usize,
+        ) {
+            let line = Line { values: values.clone(), ..Line::new(Quantity::Queue, "q", "", []) };
+            let view = line_view(&line, step);
+            prop_assert_eq!(view.values.len(), values.len().div_ceil(step));
+            for (shown, chunk) in view.values.iter().zip(values.chunks(step)) {
+                let seen: Vec<f64> = chunk.iter().flatten().copied().collect();
+                prop_assert_eq!(shown.is_some(), !seen.is_empty());
+                let Some(Short(shown)) = shown else { continue };
+                let least = seen.iter().copied().fold(f64::MAX, f64::min);
+                let most = seen.iter().copied().fold(0.0, f64::max);
+                prop_assert!((least * 0.999..=most * 1.001).contains(shown), "{shown}: {seen:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_takes_no_more_room_than_it_needs() {
+        for (value, text) in [
+            (1e6 / 3.0, "333300"),
+            (0.123_456, "0.1235"),
+            (-2.0, "-2"),
+            (0.0, "0"),
+            (1e20, "1e+20"),
+        ] {
+            assert_eq!(serde_json::to_string(&short(value)).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn groups_that_heed_nothing_come_last_and_each_once() {
+        let group = |name: &str, conduct| crate::Group {
+            name: name.into(),
+            conduct,
+            ..crate::Group::default()
+        };
+        let document =
+            |groups: Vec<crate::Group>| crate::Document { groups, ..crate::Document::default() };
+        let heedless = Some(Conduct::Unresponsive);
+        let one = document(vec![group("flood", heedless), group("tcp", None)]);
+        let other = document(vec![group("tcp", Some(Conduct::Responsive)), group("voip", None)]);
+        let runs = vec![Run::of(&one), Run::of(&other)];
+        let view = View::of(&ReportInput { runs, ..ReportInput::default() });
+        let names: Vec<(&str, Option<Conduct>)> =
+            view.groups.iter().map(|group| (group.name, group.conduct)).collect();
+        let tcp = ("tcp", Some(Conduct::Responsive));
+        assert_eq!(names, [tcp, ("voip", None), ("flood", heedless)]);
+    }
+
+    #[test]
+    fn losses_over_time_are_not_drawn() {
+        let lines = [Quantity::Loss, Quantity::Gauge]
+            .map(|what| Line::new(what, "l", "", (0..900).map(f64::from)));
+        let series =
+            Series { seed: None, time_s: (0..900).map(f64::from).collect(), lines: lines.into() };
+        let view = series_view(&series);
+        assert_eq!(view.lines.len(), 1);
+        assert_eq!((view.lines[0].what, view.lines[0].values.len()), (Quantity::Gauge, GAUGES));
+        let few = Series { time_s: vec![], lines: vec![], seed: None };
+        assert_eq!(series_view(&few).time, Grid::Listed(vec![]), "nothing happened");
     }
 }

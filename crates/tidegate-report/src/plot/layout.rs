@@ -180,7 +180,7 @@ mod tests {
     }
 
     proptest! {
-        /// Where there is room, panels are alike, stand in rows, and leave to others what is theirs.
+        /// Where there is room, panels are alike, stand in rows, and cover nothing else.
         #[test]
         fn panels_stand_apart_within_the_paper(
             facets in any_facets(),
@@ -190,7 +190,8 @@ mod tests {
             height_mm in prop::option::of(60.0..300.0f64),
         ) {
             let title = titled.then(|| "t".to_string());
-            let plot = Plot { width_mm, height_mm, font_size_pt, title, ..Plot::new("p", Kind::Lines) };
+            let own = Plot::new("p", Kind::Lines);
+            let plot = Plot { width_mm, height_mm, font_size_pt, title, ..own };
             let Ok(layout) = Layout::of(&plot, &needs(facets.clone(), legend, bar)) else {
                 return Ok(());
             };
@@ -198,7 +199,7 @@ mod tests {
             let first = layout.panels[0];
             prop_assert!((layout.size.0 - width_mm * MM).abs() < 1e-9);
             prop_assert!(height_mm.is_none_or(|mm| (layout.size.1 - mm * MM).abs() < 1e-9));
-            let top = layout.legend.1 + if legend > 0 { legend as f64 * ROW * layout.font } else { 0.0 };
+            let top = layout.legend.1 + legend as f64 * ROW * layout.font;
             for (n, panel) in layout.panels.iter().enumerate() {
                 prop_assert!((panel.width - first.width).abs() < 1e-9);
                 prop_assert!((panel.height - first.height).abs() < 1e-9);
@@ -211,7 +212,9 @@ mod tests {
                     prop_assert!(beside || below, "{other:?} and {panel:?} overlap");
                 }
             }
-            prop_assert!(layout.grid.right() < layout.size.0 && layout.grid.bottom() < layout.size.1);
+            let beside = layout.size.0 - layout.grid.right();
+            prop_assert!(beside >= OVERHANG * layout.font, "a tick's text has no room: {beside}");
+            prop_assert!(layout.grid.bottom() < layout.size.1);
             if let Some(bar) = layout.bar {
                 prop_assert!(bar.x > layout.grid.right() && bar.right() < layout.size.0, "{bar:?}");
             }

@@ -108,7 +108,9 @@ mod tests {
             names in prop::collection::vec("[a-z]{1,30}", 0..20),
             width in 8.0..60.0f64,
         ) {
-            let named = |(n, name): (usize, &String)| Series { name: name.clone(), look: Look::of(n) };
+            let named = |(n, name): (usize, &String)| {
+                Series { name: name.clone(), look: Look::of(n) }
+            };
             let series: Vec<Series> = names.iter().enumerate().map(named).collect();
             let legend = Legend::of(&series, width);
             let entries: Vec<&Entry> = legend.rows.iter().flatten().collect();

@@ -106,3 +106,6 @@ pub struct Row {
     /// The test's figures.
     pub figures: Vec<Option<Figure>>,
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,7 +89,8 @@ fn summary(diff: &Diff) -> String {
         }
     }
     if diff.one_sided > 0 {
-        said.push(format!("{} are known in one result alone.", figures(diff.one_sided)));
+        let is = verb(diff.one_sided, "is", "are");
+        said.push(format!("{} {is} known in one result alone.", figures(diff.one_sided)));
     }
     said.join(" ")
 }

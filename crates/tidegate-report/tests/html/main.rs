@@ -1,4 +1,6 @@
 //! The report as text: what stands in it without a browser.
+mod grid;
+#[path = "../sample/mod.rs"]
 mod sample;
 
 use sample::{SHAPES, replayed, series, simulated};

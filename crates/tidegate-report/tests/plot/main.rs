@@ -1,4 +1,5 @@
 //! Plots: what is drawn is read back from the SVG and held against numbers worked out by hand.
+mod bounds;
 mod kinds;
 mod odd;
 mod seen;

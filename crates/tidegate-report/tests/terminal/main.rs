@@ -1,4 +1,7 @@
 //! Tables as a terminal shows them.
+mod cells;
+mod names;
+#[path = "../sample/mod.rs"]
 mod sample;
 
 use sample::{SHAPES, replayed, simulated};
