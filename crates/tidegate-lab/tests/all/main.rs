@@ -10,6 +10,7 @@ pub(crate) mod wire;
 
 mod advise;
 mod attacks_page;
+mod captures;
 mod choosing_page;
 mod conflicts;
 mod coverage;
@@ -25,8 +26,10 @@ mod group_sources;
 mod group_values;
 mod laws;
 mod laws_drawn;
+mod links;
 mod linux;
 mod load;
+mod loads_drawn;
 mod no_harm;
 mod ns2;
 mod overrides;
