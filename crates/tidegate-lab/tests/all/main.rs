@@ -13,6 +13,7 @@ mod attacks_page;
 mod captures;
 mod choosing_page;
 mod conflicts;
+mod connections;
 mod coverage;
 mod demand;
 mod derived;
