@@ -130,7 +130,8 @@ proptest! {
             prop_assert!(mine.windows(2).all(|pair| pair[0].at <= pair[1].at));
             dealt.extend(mine.iter().map(|a| (a.at, a.len)));
         }
-        let mut all: Vec<_> = flows.iter().flat_map(|flow| flow.iter().map(|a| (a.at, a.len))).collect();
+        let packets = flows.iter().flat_map(|flow| flow.iter());
+        let mut all: Vec<_> = packets.map(|a| (a.at, a.len)).collect();
         all.sort_unstable();
         dealt.sort_unstable();
         prop_assert_eq!(dealt, all);

@@ -83,9 +83,9 @@ fn flows_send_in_their_periods_alone() {
 #[test]
 fn each_managed_link_is_named_by_its_ends() {
     let text = "[network]\nkind = \"graph\"\n\
-                [[link]]\nfrom = \"west\"\nto = \"mid\"\nrate = \"8 Mbit/s\"\nlimit = \"9 packets\"\n\
-                [[link]]\nfrom = \"mid\"\nto = \"east\"\nrate = \"4 Mbit/s\"\nlimit = \"9 packets\"\n\
-                watch = true\nback = { limit = \"5 packets\" }\n\
+                [[link]]\nfrom = \"west\"\nto = \"mid\"\nrate = \"8 Mbit/s\"\n\
+                limit = \"9 packets\"\n[[link]]\nfrom = \"mid\"\nto = \"east\"\n\
+                rate = \"4 Mbit/s\"\nlimit = \"9 packets\"\nwatch = true\nback = { limit = \"5 packets\" }\n\
                 [[group]]\nname = \"g\"\nsource = \"cbr\"\nrate = \"6 Mbit/s\"\njitter = 0\n\
                 start = \"0 s\"\nfrom = \"west\"\nto = \"east\"\n";
     let (scenario, document) = run(text);

@@ -174,7 +174,8 @@ fn numbers_stand_without_quotes_and_quantities_with_them() {
             (
                 "\"100 packets\"",
                 "«100»",
-                "network.limit = 100: a queue length needs a unit, as in \"200 kB\" or \"40 packets\"",
+                "network.limit = 100: a queue length needs a unit, as in \"200 kB\" or \"40 \
+                 packets\"",
             ),
             (
                 "\"10 Mbit/s\"",
