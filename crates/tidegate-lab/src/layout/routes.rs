@@ -77,7 +77,7 @@ impl<'p> Routes<'p> {
                     let reached = delay + wire.delay.as_nanos();
                     let slot = &mut best[wire.to as usize];
                     match slot {
-                        Some((h, d, _)) if (*h, *d) <= (hops, reached) => {}
+                        Some((h, d, by)) if (*h, *d, *by) <= (hops, reached, Some(index)) => {}
                         Some(_) => *slot = Some((hops, reached, Some(index))),
                         None => {
                             *slot = Some((hops, reached, Some(index)));

@@ -194,11 +194,17 @@ impl AllFlows<'_> {
             loss_over_time: more.loss,
             wire_loss_ratio: ratio(g.lost.packets, g.counters.sent.packets)
                 .filter(|_| plan.wires.iter().any(Wire::loses)),
-            active_goodput_bps: members()
-                .any(|flow| !plan.flows[flow].again.is_empty())
-                .then(|| members().map(|flow| goodputs[flow] / self.active(flow)).sum()),
+            active_goodput_bps: self.active_goodput(&members().collect::<Vec<_>>(), goodputs),
         };
         OfGroup { metrics, users: users.len() }
+    }
+
+    /// The goodputs of the flows `members`, each over the time for which it is active; none where
+    /// no flow is active more than once.
+    fn active_goodput(&self, members: &[usize], goodputs: &[f64]) -> Option<f64> {
+        let again = |flow: &usize| !self.plan.flows[*flow].again.is_empty();
+        let goodput = |flow: &usize| goodputs[*flow] / self.active(*flow);
+        members.iter().any(again).then(|| members.iter().map(goodput).sum())
     }
 
     /// The part of the measured time for which flow `index` is active; 1 of one that never is, so

@@ -94,8 +94,8 @@ fn what_heeds_nothing_comes_and_goes() {
 
 #[test]
 fn a_timetable_counts_up_to_the_end_of_the_run() {
-    let group = "source = \"oscillating\"\nhigh = \"5 Mbit/s\"\nlow = \"100 kbit/s\"\nhigh_during = \
-                 [\"10 s..30 s\", \"50 s..70 s\"]";
+    let group = "source = \"oscillating\"\nhigh = \"5 Mbit/s\"\nlow = \"100 kbit/s\"\n\
+                 high_during = [\"10 s..30 s\", \"50 s..70 s\"]";
     for (seconds, high) in [(5.0, 0.0), (10.0, 0.0), (20.0, 10.0), (40.0, 20.0), (60.0, 30.0)] {
         let share: f64 = high / seconds;
         let wanted = 5e6 * share + 1e5 * (1.0 - share);

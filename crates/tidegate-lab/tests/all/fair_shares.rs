@@ -9,7 +9,8 @@ const MEGA: f64 = 1e6;
 /// A dumbbell of 10 Mbit/s with this key for flows and these groups.
 fn dumbbell(key: &str, groups: &str) -> Check {
     let text = format!(
-        "[run]\nflow_key = \"{key}\"\n[network]\nrate = \"10 Mbit/s\"\nlimit = \"100 packets\"\n{groups}"
+        "[run]\nflow_key = \"{key}\"\n[network]\nrate = \"10 Mbit/s\"\nlimit = \"100 \
+         packets\"\n{groups}"
     );
     check(&scenario(&text), &[]).unwrap()
 }

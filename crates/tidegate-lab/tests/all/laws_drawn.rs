@@ -12,6 +12,9 @@ const DEPTH: u32 = 3;
 /// What is rarer than this cannot be a range.
 const RARE: f64 = 1e-6;
 
+const NAMES: [&str; 7] =
+    ["uniform", "exponential", "pareto", "lognormal", "loglogistic", "normal", "mix"];
+
 /// An amount that is usual for a scale: 100 ms to 10 s.
 fn scale() -> impl Strategy<Value = u64> {
     100_000_000u64..10_000_000_000
@@ -105,8 +108,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_it_panic(text in "[a-z(), .0-9]{0,40}", name in 0usize..7) {
-        let names = ["uniform", "exponential", "pareto", "lognormal", "loglogistic", "normal", "mix"];
-        for text in [format!("{}({text})", names[name]), format!("1 s{text}"), text] {
+        for text in [format!("{}({text})", NAMES[name]), format!("1 s{text}"), text] {
             if let Err(error) = Drawn::<Span>::read(&text) {
                 prop_assert!(!error.why.is_empty());
             }

@@ -112,8 +112,8 @@ impl Cell {
             format!("network.rate={} bit/s", self.rate()),
             format!("network.delay={} ms", self.delay_ms.unwrap_or(20)),
         ];
-        if floods > 0 {
-            let rate = self.rate() * self.times.unwrap_or(3) / floods;
+        let flood = self.rate() * self.times.unwrap_or(3);
+        if let Some(rate) = flood.checked_div(floods) {
             sets.extend([
                 format!("group.flood.rate={rate} bit/s"),
                 format!("group.flood.count={floods}"),

@@ -111,7 +111,7 @@ fn numbers_that_nothing_holds_are_refused_by_their_fields() {
             (
                 "name = \"g\"",
                 &format!("name = \"g\"\njitter = «-{large}»"),
-                &format!("group.g.jitter = -100000000000000000000: must lie in 0 to 1"),
+                "group.g.jitter = -100000000000000000000: must lie in 0 to 1",
             ),
         ],
     );

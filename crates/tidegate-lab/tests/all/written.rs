@@ -229,7 +229,8 @@ proptest! {
         prop_assert_eq!(again.queue.label(), first.queue.label());
         let link = first.bottleneck();
         let both = [&first, &again].map(|s| s.queue.resolve(&link).map(|config| config.values()));
-        let [a, b] = both.map(|values| values.unwrap().into_iter().map(|v| v.1).collect::<Vec<_>>());
+        let texts = |values: Vec<(_, String)>| values.into_iter().map(|v| v.1).collect::<Vec<_>>();
+        let [a, b] = both.map(|values| texts(values.unwrap()));
         prop_assert_eq!(a, b);
         prop_assert_eq!(first.compare.len(), again.compare.len());
         prop_assert_eq!(again.resolved(), written);
