@@ -47,6 +47,7 @@ CEILING = "EWFQ's m_fair rises no higher than what classes send"
 WEB = "the web's users fetch an object every 30 s: a light load"
 PACKETS = "packets of 1 kB in place of 8 kB"
 READING = "a reading was found under which it holds; ours is the same"
+OWN = "goodput goes by each flow's own duration (eq. (6))"
 LONGEST = "EWFQ: the longest line makes room when the shared buffer is full"
 
 CAUSES = [
@@ -64,6 +65,9 @@ CAUSES = [
     Cause("b0550d57", "purge", "A6", PACKETS),
     Cause("1b249844", "purge", "A6", READING),
     Cause("94187e3a", "ewfq", "D2 D3 D5", LONGEST),
+    Cause("775cbcac", "purge", "A6", OWN),
+    Cause("b421e2e8", "purge", "A6", READING),
+    Cause("b421e2e8", "care", "B5", READING),
 ]
 
 
@@ -88,6 +92,7 @@ def claims(text):
     found = {}
     for row in csv.DictReader(io.StringIO(text)):
         row["setting"] = row["setting"].replace(*RENAMED.get(row["paper"], ("", "")))
+        row["quantity"] = row["quantity"].replace("active goodput", "goodput")
         key = tuple(row[name] for name in KEY)
         if key in found:
             sys.exit(f"{RESULTS} has this claim twice: {', '.join(key)}")
@@ -96,7 +101,9 @@ def claims(text):
 
 
 def kind(row):
-    return row["verdict"].split(":")[0]
+    """The verdict without its remark, or the name of its reading."""
+    under = "holds under"
+    return under if row["verdict"].startswith(under) else row["verdict"].split(":")[0]
 
 
 def why(after, row):
