@@ -48,6 +48,7 @@ CALM = (
     ("calls lose", *MIX, "call_loss_ratio", 100, 1, " %"),
 )
 NAMED = 4  # queues that an answer names
+AS_LINUX = ("cake/linux", "fq_codel/linux")  # shown among all queues
 NEAR = 2  # cells below the best that are nearly as good
 # What Linux's queues did: one flood; and forty, whose frames are as long as a quantum or a little shorter.
 ONE, FORTY = "closed-20m", {frame: f"closed-50m-40x{frame}" for frame in (1514, 1500, 1400)}
@@ -274,7 +275,7 @@ def page(protection, rfc, linux):
         "Behind no queue are these cells passed: " + "; ".join(nobody(protection)) + ".",
         "In P11 all keys that one sender forges count as one user, and no queue can know that. So P11 tells queues apart by",
         "shares only. In P12 a sender who knows the key aims at places of eight queues; behind others he forges at random",
-        "([which](traffic.md#offenders)).",
+        "([which](traffic.md#forged-flows)).",
         "",
         "## Where nobody attacks",
         "",
