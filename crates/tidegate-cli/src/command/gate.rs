@@ -157,7 +157,9 @@ struct Args {
     /// The rate of the managed link, as in "100 Mbit/s" or 100mbit
     #[arg(long, allow_hyphen_values = true, required_unless_present_any = ["remove", "config"])]
     rate: Option<Rate>,
-    /// The queue, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named
+    /// The queue, NAME[/PRESET][,param=…]; `auto` by default
+    ///
+    /// The whole is NAME[/PRESET][,param=value…][ as LABEL]. The preset is `auto` if none is named.
     #[arg(long, value_name = "Q", required_unless_present_any = ["remove", "config"])]
     queue: Option<QueueSpec>,
     /// Read all about links from this file; SIGHUP reads it again

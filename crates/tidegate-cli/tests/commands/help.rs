@@ -62,7 +62,7 @@ fn examples_of_the_subcommands_run() {
             let args: Vec<&str> = words[1..].iter().map(String::as_str).collect();
             let ran = home.run(&args);
             assert_eq!(ran.code, 0, "{example}: {}", ran.err);
-            assert!(ran.out.len() > 100, "{example}");
+            assert!(ran.out.len() > 100, "{example}: an example prints more than 100 characters");
             let json = serde_json::from_str::<serde_json::Value>(&ran.out).is_ok();
             assert_eq!(json, example.contains("--json"), "{example}");
         }

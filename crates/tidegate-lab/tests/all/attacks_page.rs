@@ -208,12 +208,12 @@ fn misquoted(pages: &Pages) -> Vec<String> {
 
 #[test]
 fn every_queue_has_its_rows() {
-    assert_eq!(missing(&Pages::read()), [""; 0]);
+    assert_eq!(missing(&Pages::read()), [""; 0], "`make validate-attacks` makes the page anew");
 }
 
 #[test]
 fn pages_say_what_the_tables_say() {
-    assert_eq!(misquoted(&Pages::read()), [""; 0]);
+    assert_eq!(misquoted(&Pages::read()), [""; 0], "correct what the pages say of the table");
 }
 
 /// So that the tests above can fail.

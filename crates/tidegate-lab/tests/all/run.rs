@@ -339,8 +339,7 @@ fn no_shipped_scenario_rots() {
     for file in files {
         let late = file.ends_with("attacks/effects/h14.toml");
         let duration = if late { "run.duration=20500 ms" } else { "run.duration=5500 ms" };
-        let sets = [duration, "run.warmup=500 ms", "run.seeds=2"]
-            .map(|s| s.parse().unwrap());
+        let sets = [duration, "run.warmup=500 ms", "run.seeds=2"].map(|s| s.parse().unwrap());
         let scenario = Scenario::open(&file, &sets).unwrap_or_else(|e| panic!("{e}"));
         let again =
             Scenario::parse(scenario.resolved().as_bytes(), &file.display().to_string(), &[]);
