@@ -12,7 +12,7 @@ type Well = fn(&Document, &Document) -> bool;
 
 /// What the first line of a manual page says of a queue that does not pass, and how the cells are
 /// called that it does not pass: cells of the test `N` of the protection suite, if it has such.
-const HARMS: [(&str, &str, Well); 5] = [
+const HARMS: [(&str, &str, Well); 6] = [
     ("A lone connection does not fill its line.", "alone, ", fills),
     ("A lone connection with a round trip of 100 ms does not fill its line.", "", fills),
     ("A lone connection with a round trip of 300 ms does not fill its line.", "far, ", fills),
@@ -22,6 +22,7 @@ const HARMS: [(&str, &str, Well); 5] = [
         "beside ",
         shares,
     ),
+    ("Of a hundred users some starve.", "", shares),
 ];
 
 /// The scenarios of the cells that are called so, with one seed.
@@ -109,30 +110,31 @@ fn harms_in_the_suite() -> Vec<Harms> {
 /// The page on settings that no preset was tuned on: up to 400 Mbit/s, with a rare sender.
 const UNSEEN: &str = include_str!("../../../../validation/unseen.md");
 
-/// The cells of its last table that `queue` does not pass. They are bold where it does.
-fn failed_elsewhere(queue: &str) -> Vec<&'static str> {
-    let tables = UNSEEN.split_once("## Harm without an attack").unwrap().1;
+/// What its tables say of `queue`, by setting.
+fn elsewhere(tables: &'static str, queue: &str) -> Vec<[&'static str; 2]> {
     let mut column = None;
-    let mut failed = vec![];
+    let mut found = vec![];
     for line in tables.lines().filter(|line| line.starts_with('|')) {
         let fields: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         if fields[0] == "setting" {
             column = fields.iter().position(|field| field.trim_matches('`') == queue);
-        } else if fields[0].contains("Mbit/s")
-            && column.is_some_and(|column| !fields[column].starts_with("**"))
-        {
-            failed.push(fields[0]);
+        } else if let Some(column) = column.filter(|_| fields[0].contains("Mbit/s")) {
+            found.push([fields[0], fields[column]]);
         }
     }
-    failed
+    found
 }
 
 /// The harms of `queue` with those of that page, each named once: who does not fill the line alone
 /// does not from afar or beside others.
 fn with_those_elsewhere(queue: &str, mut harms: Harms) -> Harms {
-    for cell in failed_elsewhere(queue) {
+    let (floods, alone) = UNSEEN.split_once("## Harm without an attack").unwrap();
+    let rows = elsewhere(alone, queue);
+    assert!(rows.len() > 10, "{queue}: {rows:?}");
+    // A cell is bold where the queue passes.
+    for [cell, _] in rows.into_iter().filter(|[_, figures]| !figures.starts_with("**")) {
         // Its lone connections have a rare sender beside them.
-        let [alone, from_100_ms, from_300_ms, rare, thin] = &mut harms;
+        let [alone, from_100_ms, from_300_ms, rare, thin, _] = &mut harms;
         match cell.split(", ").collect::<Vec<_>>()[..] {
             [_, _, _] => *thin |= !*alone,
             _ if *rare || *alone => {}
@@ -141,9 +143,14 @@ fn with_those_elsewhere(queue: &str, mut harms: Harms) -> Harms {
             _ => *alone = true,
         }
     }
-    let [alone, from_100_ms, from_300_ms, rare, thin] = harms;
+    // Share, the worst user's and, where some starve, how many; of pages it is a time.
+    let starves = |[cell, figures]: &[&str; 2]| {
+        cell.ends_with(", no flood") && figures.split(" / ").count() == 3
+    };
+    let starve = elsewhere(floods, queue).iter().any(starves);
+    let [alone, from_100_ms, from_300_ms, rare, thin, _] = harms;
     let far = from_100_ms && !alone;
-    [alone, far, from_300_ms && !alone && !far, rare && !alone, thin]
+    [alone, far, from_300_ms && !alone && !far, rare && !alone, thin, starve]
 }
 
 #[test]
