@@ -264,14 +264,14 @@ PAGE = """\
 
 Would another reading of the text, or two together, make a row hold that differs?
 
-**Of the {differ} rows that differ {tried} were tried in full. Some cell meets {some} of these.**
+**Of the {differ} rows that differed {tried} were tried in full. Some cell meets {some} of these.**
 {answer}
 
 | experiment | queue | differ | choices | cells | some cell | best cell | meets | loses | again | loses |
 |---|---|---|---|---|---|---|---|---|---|---|
 {lines}
 
-- *differ*: rows of this queue that differ in papers/results.csv.
+- *differ*: rows of this queue that differed in papers/results.csv when it was run.
 - *choices*: those of a full grid. *cells*: those that were run.
 - *some cell*: how many of these rows some cell meets. Rows that the same seeds meet as run do
   not count.

@@ -83,7 +83,7 @@ pub struct Linux {
 
 impl Linux {
     /// A queue that Linux has only inside another, as `differs` says.
-    pub const fn only_inside(differs: &'static str) -> Linux {
+    pub(crate) const fn only_inside(differs: &'static str) -> Linux {
         Linux { tc: "", preset: DEFAULT_PRESET, differs, whole: false }
     }
 

@@ -145,8 +145,7 @@ impl Survey {
 
     /// Whether some packet was one of IP.
     pub(super) fn has_ip(&self) -> bool {
-        let of_link = |address| matches!(address, Address::Mac(_));
-        self.conversations.iter().any(|c| !of_link(c.ends.source))
+        self.conversations.iter().any(|c| !matches!(c.ends.source, Address::Mac(_)))
     }
 
     /// The flows in the direction that carries more, and how many bytes go the other way.

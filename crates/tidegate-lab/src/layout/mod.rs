@@ -10,7 +10,7 @@ mod routes;
 mod shares;
 mod wire;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tidegate::{Bytes, Rate, Rng, Seed, Span, Time};
 use tidegate_packet::{Ends, FlowHasher};
@@ -192,6 +192,12 @@ impl SeedPlan {
     /// The routes between the flows' ends.
     pub fn routes(&self) -> Routes<'_> {
         Routes::new(self)
+    }
+
+    /// How many users the flow key makes of the flows that `which` names.
+    pub fn users(&self, which: impl Fn(&PlannedFlow) -> bool) -> usize {
+        let mine = self.flows.iter().filter(|flow| which(flow));
+        mine.map(|flow| flow.key).collect::<BTreeSet<_>>().len()
     }
 
     /// The max-min fair rate of each flow in bit/s, the demand of fixed-rate sources and every link

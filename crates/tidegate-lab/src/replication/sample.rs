@@ -110,7 +110,7 @@ impl Sample {
             } else {
                 outcome.links.iter().map(|link| link_sample(plan, link)).collect()
             },
-            flow_count: plan.flows.iter().map(|flow| flow.key).collect::<BTreeSet<_>>().len(),
+            flow_count: plan.users(|_| true),
             drops: drops(link),
             marks: marks(link),
             groups: (0..outcome.groups.len())
@@ -194,17 +194,21 @@ impl AllFlows<'_> {
             loss_over_time: more.loss,
             wire_loss_ratio: ratio(g.lost.packets, g.counters.sent.packets)
                 .filter(|_| plan.wires.iter().any(Wire::loses)),
-            active_goodput_bps: self.active_goodput(&members().collect::<Vec<_>>(), goodputs),
+            active_goodput_bps: self.active_goodput(members(), goodputs),
         };
         OfGroup { metrics, users: users.len() }
     }
 
     /// The goodputs of the flows `members`, each over the time for which it is active; none where
     /// no flow is active more than once.
-    fn active_goodput(&self, members: &[usize], goodputs: &[f64]) -> Option<f64> {
-        let again = |flow: &usize| !self.plan.flows[*flow].again.is_empty();
-        let goodput = |flow: &usize| goodputs[*flow] / self.active(*flow);
-        members.iter().any(again).then(|| members.iter().map(goodput).sum())
+    fn active_goodput(
+        &self,
+        members: impl Iterator<Item = usize> + Clone,
+        goodputs: &[f64],
+    ) -> Option<f64> {
+        let again = |flow: usize| !self.plan.flows[flow].again.is_empty();
+        let goodput = |flow: usize| goodputs[flow] / self.active(flow);
+        members.clone().any(again).then(|| members.map(goodput).sum())
     }
 
     /// The part of the measured time for which flow `index` is active; 1 of one that never is, so

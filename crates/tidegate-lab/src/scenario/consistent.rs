@@ -199,13 +199,9 @@ impl Look<'_, '_> {
     fn queues(&mut self, scenario: &Scenario) {
         let bottleneck = scenario.bottleneck();
         if let Err(error) = Link::new(bottleneck.rate, bottleneck.limit, bottleneck.mean_packet) {
-            let table = match &scenario.network {
-                Network::Dumbbell(..) => "network".into(),
-                Network::Graph(graph) => {
-                    let watched = graph.links.iter().position(|link| link.watch);
-                    format!("link.{}", watched.map_or(1, |at| at + 1))
-                }
-            };
+            let managed = scenario.managed();
+            let watched = managed.iter().find(|link| link.watched);
+            let table = watched.map_or("network", |link| &link.path);
             let path = self.written(&format!("{table}.{}", error.field));
             return self.refuse(&path, error.why);
         }

@@ -36,6 +36,7 @@ pub use sources::{
 };
 pub use tcp::*;
 pub(crate) use ways::ManagedLink;
+pub use ways::unreadable_trace;
 
 use std::path::Path;
 

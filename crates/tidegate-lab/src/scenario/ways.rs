@@ -1,4 +1,5 @@
 //! The two ways of a managed link: what it does besides, and the way back.
+use std::io;
 use std::path::Path;
 
 use tidegate::bottleneck::Trace;
@@ -186,8 +187,16 @@ fn read_trace(path: &Path) -> Result<Trace, String> {
     if meta.len() > MOST_BYTES {
         return Err(format!("has {} bytes; at most {MOST_BYTES} are read", meta.len()));
     }
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable_trace(&error))?;
     text.parse::<Trace>().map_err(|error| error.to_string())
+}
+
+/// Why a trace cannot be read.
+pub fn unreadable_trace(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::InvalidData {
+        return "is no text; a trace has a time in whole milliseconds on each line".into();
+    }
+    error.to_string()
 }
 
 /// The longest file of a trace: ten million lines of ten digits.

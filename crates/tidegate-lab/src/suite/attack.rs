@@ -1,6 +1,4 @@
 //! An attack that is on for a part of the time: how long a queue takes to find and to forget it.
-use std::collections::BTreeSet;
-
 use tidegate::{Seed, Span};
 use tidegate_report::{Quantity, Series};
 
@@ -41,7 +39,7 @@ impl Fair {
 pub(super) fn shares(scenario: &Scenario, roles: &Roles) -> Vec<f64> {
     let plan = SeedPlan::new(scenario, Seed::new(scenario.run.seed));
     let attacks = |group: usize| roles.attackers.contains(&scenario.groups[group].name);
-    let keys = keys(&plan, attacks);
+    let keys = plan.users(|flow| attacks(flow.group as usize));
     let weight = |group: usize| match roles.count_as {
         Some(users) if attacks(group) => users as f64 / keys.max(1) as f64,
         _ => 1.0,
@@ -55,15 +53,11 @@ pub(super) fn shares(scenario: &Scenario, roles: &Roles) -> Vec<f64> {
 
 /// As how many users the attackers count.
 pub(super) fn counted(scenario: &Scenario, roles: &Roles) -> usize {
+    if let Some(users) = roles.count_as {
+        return users as usize;
+    }
     let plan = SeedPlan::new(scenario, Seed::new(scenario.run.seed));
-    let made = keys(&plan, |group| roles.attackers.contains(&scenario.groups[group].name));
-    roles.count_as.map_or(made, |users| users as usize)
-}
-
-/// How many users the flow key makes of the groups that `which` names.
-fn keys(plan: &SeedPlan, which: impl Fn(usize) -> bool) -> usize {
-    let mine = plan.flows.iter().filter(|flow| which(flow.group as usize));
-    mine.map(|flow| flow.key).collect::<BTreeSet<_>>().len()
+    plan.users(|flow| roles.attackers.contains(&scenario.groups[flow.group as usize].name))
 }
 
 /// When the attack is on, from the start of the run: the period that all attackers have in common.

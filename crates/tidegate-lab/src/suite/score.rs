@@ -133,9 +133,8 @@ fn state(spec: &QueueSpec, scenario: &Scenario) -> Option<u64> {
 
 /// What a packet costs behind a queue of the catalog, in ns. Only presets `auto` were measured.
 fn cost(spec: &QueueSpec) -> Option<f64> {
-    let auto = spec.preset.as_ref().is_none_or(|preset| preset == catalog::DEFAULT_PRESET);
-    let measured = auto && spec.params.is_empty() && spec.foreign.is_none();
-    if !measured || catalog::find(&spec.name).is_none() {
+    let auto = spec.preset() == catalog::DEFAULT_PRESET;
+    if spec.foreign.is_some() || !spec.params.is_empty() || !auto {
         return None;
     }
     let (_, files) = shipped::PAPERS.iter().find(|(name, _)| *name == "comparison")?;

@@ -1,6 +1,6 @@
 //! What the values of a group must be to each other, to its source and to the network: each
 //! refusal with its place and its words.
-use crate::refusals::{changed, refused, refused_there, said, set};
+use crate::refusals::{accepted, changed, refused, refused_there, said, set};
 use tidegate_lab::Scenario;
 
 const DUMBBELL: &str = r#"
@@ -24,12 +24,6 @@ rate = "20 Mbit/s"
 
 const COUNT: &str = "count = 20";
 const CBR: &str = "source = \"cbr\"";
-
-#[track_caller]
-fn accepted(text: &str) -> Scenario {
-    let plain = text.replace(['«', '»'], "");
-    Scenario::parse(plain.as_bytes(), "s.toml", &[]).unwrap_or_else(|e| panic!("{e}"))
-}
 
 /// `DUMBBELL` with another group of this source in place of the flood.
 fn group(source: &str) -> String {

@@ -1,7 +1,7 @@
 //! What a group's source asks of the group's other values, and where its flows may go: each
 //! refusal with its place and its words.
 use crate::jobs::in_repository;
-use crate::refusals::{changed, refused, refused_there, set};
+use crate::refusals::{accepted, changed, refused, refused_there, set};
 use tidegate_lab::Scenario;
 
 const DUMBBELL: &str = r#"
@@ -43,12 +43,6 @@ to = "B"
 "#;
 
 const FLOOD: &str = "source = \"cbr\"\nrate = \"20 Mbit/s\"";
-
-#[track_caller]
-fn accepted(text: &str) -> Scenario {
-    let plain = text.replace(['«', '»'], "");
-    Scenario::parse(plain.as_bytes(), "s.toml", &[]).unwrap_or_else(|e| panic!("{e}"))
-}
 
 #[test]
 fn forgers_need_somebody_who_heeds_losses() {

@@ -1,7 +1,7 @@
 //! Links and short forms of networks: each refusal with its place and its words.
 use tidegate_lab::Scenario;
 
-use crate::refusals::{changed, refused, refused_there, said};
+use crate::refusals::{accepted, changed, refused, refused_there, said};
 
 const DUMBBELL: &str = r#"
 [network]
@@ -51,10 +51,6 @@ source = "tfrc"
 
 const WAY_KEYS: &str = "capacity, loss, jitter, reorder, bleach";
 const LIMIT: &str = "limit = \"100 packets\"";
-
-fn accepted(text: &str) -> Scenario {
-    Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_or_else(|e| panic!("{e}"))
-}
 
 #[test]
 fn kinds_of_networks_are_four() {

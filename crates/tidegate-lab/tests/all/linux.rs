@@ -92,12 +92,11 @@ impl Cell {
 
     /// The scenario that it is made of, and who is in it whose rate is judged. Of an explained row
     /// what DCTCP gets is shown in `validation/linux.md` alone.
-    fn twin(&self, queue: &str) -> (&'static str, Vec<&'static str>) {
+    fn twin(&self) -> (&'static str, Vec<&'static str>) {
         match self.kind {
             Loop::Open => ("linux-open.toml", vec!["flood", "user"]),
             _ if self.floods() > 0 => ("linux-closed.toml", vec!["flood", "tcp"]),
             _ if self.scalable == 0 => ("linux-tcp.toml", vec!["tcp"]),
-            _ if self.explained.contains_key(queue) => ("linux-l4s.toml", vec!["tcp"]),
             _ => ("linux-l4s.toml", vec!["tcp", "scalable"]),
         }
     }
@@ -160,6 +159,7 @@ struct Row {
     delay_ms: Option<f64>,
     entered: Option<f64>,
     lost: Option<f64>,
+    marked: Option<f64>,
 }
 
 fn newest_kernel() -> Vec<Row> {
@@ -186,21 +186,22 @@ fn theirs(rows: &[Row], cell: &str, queue: &str, group: &str) -> f64 {
 }
 
 /// Of the frames of all flows of `group`, over the kernel's runs: how long one waited in the queue
-/// in ms, and the part of them that was lost.
-fn wait_and_loss(rows: &[Row], cell: &str, queue: &str, group: &str) -> [f64; 2] {
+/// in ms, and the parts of them that were lost and marked.
+fn wait_loss_and_marks(rows: &[Row], cell: &str, queue: &str, group: &str) -> [f64; 3] {
     let of = || {
         rows.iter()
             .filter(|row| row.cell == cell && row.queue == queue && row.flow.starts_with(group))
     };
     let sum = |what: fn(&Row) -> f64| -> f64 { of().map(what).sum() };
     let wait = sum(|row| row.delay_ms.unwrap() * row.throughput_bps);
-    let lost = sum(|row| row.lost.unwrap()) / sum(|row| row.entered.unwrap());
-    [wait / sum(|row| row.throughput_bps), lost]
+    let part = |of_them: f64| of_them / sum(|row| row.entered.unwrap());
+    let (lost, marked) = (sum(|row| row.lost.unwrap()), sum(|row| row.marked.unwrap()));
+    [wait / sum(|row| row.throughput_bps), part(lost), part(marked)]
 }
 
 /// What is too far from the kernel's in a cell behind a queue, each group in a line.
 fn differences(rows: &[Row], name: &str, cell: &Cell, queue: &str, ours: &str) -> Vec<String> {
-    let (twin, groups) = cell.twin(queue);
+    let (twin, groups) = cell.twin();
     // Of a fast line two seeds are like each other, unless the row is one of those that are explained.
     let fast = cell.rate() > 20_000_000 && !cell.explained.contains_key(queue);
     let seeds = if cell.kind != Loop::Closed || fast { 2 } else { 4 };
@@ -222,8 +223,10 @@ fn differences(rows: &[Row], name: &str, cell: &Cell, queue: &str, ours: &str) -
         }
         // Without a flood rates are the line's in any case. What tells queues apart is this.
         if cell.floods() == 0 && !cell.explained.contains_key(queue) {
-            let ours = [of.delay_ms.mean, of.loss_ratio].map(|figure| figure.unwrap().mean());
-            for (ours, theirs) in ours.into_iter().zip(wait_and_loss(rows, name, queue, group)) {
+            let ours = [of.delay_ms.mean, of.loss_ratio, of.mark_ratio];
+            let ours = ours.map(|figure| figure.unwrap().mean());
+            let theirs = wait_loss_and_marks(rows, name, queue, group);
+            for (ours, theirs) in ours.into_iter().zip(theirs) {
                 if (ours / theirs - 1.0).abs() > cell.within(queue) {
                     far.push(format!("{name}, {queue}: {group} has {ours:.5} for {theirs:.5}"));
                 }

@@ -1,6 +1,6 @@
 //! What queues must be to their links and packets to the queues: each refusal with its place and
 //! its words.
-use crate::refusals::{changed, refused, refused_there, set};
+use crate::refusals::{accepted, changed, refused, refused_there, set};
 use tidegate_lab::Scenario;
 
 const DUMBBELL: &str = r#"
@@ -48,11 +48,6 @@ to = "C"
 
 const LEAST: &str = "must hold at least one packet of the mean length";
 const MOST: &str = "must be at most 16777216 packets of the mean length";
-
-#[track_caller]
-fn accepted(text: &str) {
-    Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-}
 
 #[test]
 fn a_limit_holds_a_packet_of_the_mean_length() {

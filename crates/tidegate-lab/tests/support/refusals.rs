@@ -30,6 +30,12 @@ pub fn refused(text: &str, said: &str) {
     }
 }
 
+/// What `text`, with marks or without, is read as.
+#[track_caller]
+pub fn accepted(text: &str) -> Scenario {
+    crate::jobs::scenario(&text.replace(['«', '»'], ""))
+}
+
 /// What is said of `base` with this override.
 #[track_caller]
 pub fn set(base: &str, set: &str) -> String {

@@ -52,7 +52,7 @@ impl Marker {
 const COLOURS: [&str; 7] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#000000", "#56b4e9"];
 const DASHES: [&str; 5] = ["", "4 1.6", "1 1.4", "5 1.5 1 1.5", "2.2 1.2"];
-const MARKERS: [Marker; 7] = [
+pub(super) const MARKERS: [Marker; 7] = [
     Marker::Circle,
     Marker::Square,
     Marker::Triangle,

@@ -290,10 +290,10 @@ fn a_page_beside_its_library_is_the_same_but_for_that() {
     assert_eq!(visible(&within), visible(&beside));
     assert!(beside.contains(&format!("<script src=\"{LIBRARY}\">")) && beside.len() < 200_000);
     assert!(!within.contains("<script src=") && within.contains("script-src 'unsafe-inline';"));
-    let library = library();
-    assert!(library.starts_with("/*") && library.contains("function tidegateReport()"));
+    let script = library();
+    assert!(script.starts_with("/*") && script.contains("function tidegateReport()"));
     // The notices are a comment, which nothing in them ends before its time.
-    let notices = &library[..library.find("\n*/\n").expect("the notices' end")];
+    let notices = &script[..script.find("\n*/\n").expect("the notices' end")];
     assert!(!notices.contains("*/") && notices.contains("Apache"), "{notices}");
 }
 

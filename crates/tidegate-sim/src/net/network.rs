@@ -328,10 +328,8 @@ impl<Q> Network<Q> {
             }
         }
         flow.source.check().map_err(|e| ConfigError { field: field(&e.field), ..e })?;
-        match &flow.source {
-            Source::Following(source) => self.check_followed(field("follows"), source.follows),
-            _ => Ok(()),
-        }
+        let follows = flow.source.follows();
+        follows.map_or(Ok(()), |target| self.check_followed(field("follows"), target))
     }
 
     fn check_followed(&self, field: String, target: FlowId) -> Result<(), ConfigError> {
@@ -344,10 +342,6 @@ impl<Q> Network<Q> {
 
     /// The flows whose windows others follow.
     pub(crate) fn followed(&self) -> BTreeSet<FlowId> {
-        let follows = |flow: &Flow| match &flow.source {
-            Source::Following(source) => Some(source.follows),
-            _ => None,
-        };
-        self.flows.iter().filter_map(follows).collect()
+        self.flows.iter().filter_map(|flow| flow.source.follows()).collect()
     }
 }

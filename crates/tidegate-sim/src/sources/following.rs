@@ -76,11 +76,11 @@ impl FollowingSender {
     pub fn send(&mut self, now: Time, window: f64, dice: &mut Rng) -> (Option<u32>, Time) {
         if now >= self.look {
             self.look = now + self.every;
-            self.due = match window >= self.window {
-                true if self.due == Time::MAX => now,
-                true => self.due,
-                false => Time::MAX,
-            };
+            if window < self.window {
+                self.due = Time::MAX;
+            } else if self.due == Time::MAX {
+                self.due = now;
+            }
         }
         let mut number = None;
         if self.due <= now {

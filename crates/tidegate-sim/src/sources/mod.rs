@@ -1,6 +1,8 @@
 //! Traffic sources, one file each.
 use tidegate::{Bytes, ConfigError, Rate};
 
+use crate::net::ids::FlowId;
+
 mod cbr;
 mod following;
 mod law;
@@ -52,6 +54,14 @@ impl Source {
     /// Whether somebody answers it.
     pub fn is_answered(&self) -> bool {
         self.tcp().is_some() || matches!(self, Source::Tfrc(_))
+    }
+
+    /// The flow whose window it follows, if it follows one.
+    pub(crate) fn follows(&self) -> Option<FlowId> {
+        match self {
+            Source::Following(source) => Some(source.follows),
+            _ => None,
+        }
     }
 
     /// The parameters of its connections, if it uses TCP.

@@ -1,6 +1,6 @@
 //! One direction of a shell's link.
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use tidegate::bottleneck::Trace;
@@ -10,6 +10,7 @@ use tidegate_gateway::path::overhead::Overhead;
 use tidegate_gateway::path::pace::Paced;
 use tidegate_gateway::run::way::Way;
 use tidegate_lab::QueueSpec;
+use tidegate_lab::scenario::unreadable_trace;
 
 use crate::command::gate::link::Wanted;
 use crate::failure::Failure;
@@ -104,13 +105,8 @@ fn trace(path: &Path) -> Result<Trace, Failure> {
     let told = |why: String| Failure::Input(format!("{}: {why}", path.display()));
     let file = File::open(path).map_err(|error| told(error.to_string()))?;
     let mut text = String::new();
-    file.take(MOST_TEXT + 1).read_to_string(&mut text).map_err(|error| {
-        told(if error.kind() == ErrorKind::InvalidData {
-            "is no text; a trace has a time in whole milliseconds on each line".into()
-        } else {
-            error.to_string()
-        })
-    })?;
+    let read = file.take(MOST_TEXT + 1).read_to_string(&mut text);
+    read.map_err(|error| told(unreadable_trace(&error)))?;
     if text.len() as u64 > MOST_TEXT {
         return Err(told(format!("is longer than {}", Bytes::new(MOST_TEXT))));
     }

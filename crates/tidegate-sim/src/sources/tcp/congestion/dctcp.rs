@@ -8,10 +8,8 @@
 //! and what α loses and gains are rounded down (net/ipv4/tcp_dctcp.c). So of three segments a mark
 //! takes none while α is below two thirds.
 use super::marks::Marks;
-use super::reno::grown;
-use super::whole::Whole;
+use super::reno::Reno;
 use super::{Acked, CongestionControl, Loss, MarkFeedback, Needs};
-use crate::sources::Rules;
 use crate::sources::tcp::Tcp;
 
 /// What α is counted in by Linux's rules: parts of one.
@@ -33,14 +31,18 @@ pub(super) struct Dctcp {
     g: f64,
     alpha: f64,
     marks: Marks,
-    /// By Linux's rules.
-    whole: Option<Whole>,
+    /// What it does without marks.
+    reno: Reno,
 }
 
 impl Dctcp {
+    fn is_linux(&self) -> bool {
+        matches!(self.reno, Reno::Whole(_))
+    }
+
     /// α after a round trip.
     fn smoothed(&self, round: Marks) -> f64 {
-        if self.whole.is_none() {
+        if !self.is_linux() {
             return self.alpha + self.g * (round.fraction() - self.alpha);
         }
         let (parts, marked) = (self.alpha * PARTS, round.fraction() * PARTS);
@@ -56,33 +58,23 @@ impl CongestionControl for Dctcp {
     const NEEDS: Needs = Needs { marks: MarkFeedback::Exact, ..Needs::CLASSIC };
 
     fn new(params: &DctcpParams, tcp: &Tcp) -> Dctcp {
-        let whole = (tcp.rules == Rules::Linux).then(Whole::default);
-        Dctcp { g: params.g, alpha: params.alpha, marks: Marks::default(), whole }
+        let reno = Reno::new(&(), tcp);
+        Dctcp { g: params.g, alpha: params.alpha, marks: Marks::default(), reno }
     }
 
     fn on_ack(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
-        match &mut self.whole {
-            Some(whole) => grown(whole, cwnd, *ssthresh, ack.counted() as u32),
-            None => cwnd + ack.counted() * if cwnd < *ssthresh { 1.0 } else { 1.0 / cwnd },
-        }
+        self.reno.on_ack(cwnd, ssthresh, ack)
     }
 
     fn on_loss(&mut self, loss: &Loss) -> f64 {
-        let half = loss.found / 2.0;
-        match &mut self.whole {
-            Some(whole) => {
-                whole.forget();
-                half.floor()
-            }
-            None => half,
-        }
+        self.reno.on_loss(loss)
     }
 
     /// RFC 8257 §3.3 takes the window itself, whose fraction of a segment what is in flight has
     /// not.
     fn on_ecn(&mut self, loss: &Loss) -> f64 {
         let takes = loss.cwnd * self.alpha / 2.0;
-        loss.cwnd - if self.whole.is_some() { takes.floor() } else { takes }
+        loss.cwnd - if self.is_linux() { takes.floor() } else { takes }
     }
 
     fn on_every_ack(&mut self, ack: &Acked) {
@@ -96,6 +88,7 @@ impl CongestionControl for Dctcp {
 mod tests {
     use super::super::bench::{ack, loss};
     use super::*;
+    use crate::sources::Rules;
 
     /// Round trips of eight acknowledgements each, so many of them marked: α and what a mark leaves
     /// of 64 after each.

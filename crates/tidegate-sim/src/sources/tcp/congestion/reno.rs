@@ -43,7 +43,7 @@ impl CongestionControl for Reno {
 
 /// A window of whole segments of which `acked` are acknowledged: what slow start has no need of
 /// opens it after that.
-pub(super) fn grown(whole: &mut Whole, cwnd: f64, ssthresh: f64, acked: u32) -> f64 {
+fn grown(whole: &mut Whole, cwnd: f64, ssthresh: f64, acked: u32) -> f64 {
     let (window, threshold) = (cwnd as u32, ssthresh as u32);
     let slow = acked.min(threshold.saturating_sub(window));
     let window = window + slow;
