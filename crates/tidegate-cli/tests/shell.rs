@@ -223,13 +223,13 @@ fn what_holds_for_one_direction_leaves_the_other_alone() {
     // Of two packets of 1028 bytes the second waits 103 ms for the first at 80 kbit/s. How long two
     // questions took, and then two answers.
     let ask = |shell: &Shell, len: usize| {
-        let [server, client] = [(&outside.net, 7001), (&shell.net, 0)]
-            .map(|(net, port)| socket(net, port, Duration::from_secs(2)));
+        let [server, client] =
+            [&outside.net, &shell.net].map(|net| socket(net, Duration::from_secs(2)));
         let (begun, mut bytes) = (Instant::now(), [0; 1500]);
         let twice = |socket: &UdpSocket, to| {
             (0..2).for_each(|_| _ = socket.send_to(&vec![0; len], to).unwrap());
         };
-        twice(&client, (shell.base, 7001).into());
+        twice(&client, (shell.base, server.local_addr().unwrap().port()).into());
         server.recv_from(&mut bytes).ok()?;
         let (_, who) = server.recv_from(&mut bytes).ok()?;
         let there = begun.elapsed();
@@ -247,9 +247,9 @@ fn what_holds_for_one_direction_leaves_the_other_alone() {
     assert_eq!(ask(&shell(&["--loss", "100%"]), 10), None);
     let lossy = shell(&["--down-loss", "100%"]);
     assert_eq!(ask(&lossy, 10), None);
-    let [server, client] = [(&outside.net, 7002), (&lossy.net, 0)]
-        .map(|(net, port)| socket(net, port, Duration::from_secs(10)));
-    client.send_to(b"up", (lossy.base, 7002)).unwrap();
+    let [server, client] =
+        [&outside.net, &lossy.net].map(|net| socket(net, Duration::from_secs(10)));
+    client.send_to(b"up", (lossy.base, server.local_addr().unwrap().port())).unwrap();
     assert_eq!(server.recv(&mut [0; 10]).unwrap(), 2, "the way up is as it was");
 }
 

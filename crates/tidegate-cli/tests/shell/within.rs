@@ -12,7 +12,6 @@ use tidegate_gateway::machine::namespaces::{Namespace, possible, skip};
 use tidegate_gateway::machine::net::Net;
 
 pub const TIDEGATE: &str = env!("CARGO_BIN_EXE_tidegate");
-const PORT: u16 = 7000;
 /// Where somebody listens outside and nobody reads.
 pub const DISCARD: u16 = 7009;
 
@@ -161,9 +160,11 @@ pub fn net_of(process: u32) -> Net {
     Net::open(Path::new(&format!("/proc/{process}/ns/net"))).unwrap()
 }
 
-/// A socket in `net`, at any port if that is 0, that waits so long for a datagram.
-pub fn socket(net: &Net, port: u16, patience: Duration) -> UdpSocket {
-    let bind = || UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port));
+/// A socket in `net`, at any port, that waits so long for a datagram.
+pub fn socket(net: &Net, patience: Duration) -> UdpSocket {
+    // A port of one's own choice is not free at once after a test that used it: a process that
+    // another test starts holds all our sockets until it has become its program.
+    let bind = || UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0));
     let socket = net.inside(bind).unwrap().unwrap();
     socket.set_read_timeout(Some(patience)).unwrap();
     socket
@@ -171,10 +172,9 @@ pub fn socket(net: &Net, port: u16, patience: Duration) -> UdpSocket {
 
 /// How long a datagram takes from `inner` to `base`, which is in `outer`, and back.
 pub fn round_trip(outer: &Net, inner: &Net, base: Ipv4Addr) -> Duration {
-    let [server, client] =
-        [(outer, PORT), (inner, 0)].map(|(net, port)| socket(net, port, Duration::from_secs(10)));
+    let [server, client] = [outer, inner].map(|net| socket(net, Duration::from_secs(10)));
     let begun = Instant::now();
-    client.send_to(b"there", (base, PORT)).unwrap();
+    client.send_to(b"there", (base, server.local_addr().unwrap().port())).unwrap();
     let mut bytes = [0; 100];
     let (len, who) = server.recv_from(&mut bytes).unwrap();
     server.send_to(&bytes[..len], who).unwrap();

@@ -18,7 +18,7 @@ fn chain(links: &[u32], entries: &[Entry]) -> Scenario {
     let group = |(index, (from, count, rate)): (usize, &Entry)| {
         format!(
             "[[group]]\nname = \"g{index}\"\nsource = \"cbr\"\nstart = \"0 s\"\ncount = \
-             {count}\nrate = \"{rate} kbit/s\"\nfrom = \"n{from}\"\nto = \"n{last}\"\n"
+             {count}\nrate = \"{rate} kbit/s\"\njitter = 0.1\nfrom = \"n{from}\"\nto = \"n{last}\"\n"
         )
     };
     let groups: String = entries.iter().enumerate().map(group).collect();
@@ -68,7 +68,8 @@ proptest! {
         let all: f64 = derived.iter().sum();
         for (group, wanted) in document.groups.iter().zip(&derived) {
             let got = group.throughput_bps.unwrap().mean();
-            // Jitter and packets that are on their way at either end: a hundredth of all.
+            // Packets that are on their way at either end, a lot drawn at a full queue: a hundredth
+            // of all. Jitter of a tenth: the slowest flow sends 150 packets, with a deviation of .7.
             prop_assert!((got - wanted).abs() < 0.01 * all + 0.03 * wanted, "{got} {wanted}");
         }
     }
