@@ -26,7 +26,7 @@ TODAY = HERE.parent / "docs" / "study" / "today.md"
 # What protects users, in tests of the protection suite.
 QUESTIONS = (
     ("Floods of datagrams", ("P1", "P2", "P14")),
-    ("Floods in pulses, or for a time", ("P3", "P4", "P5", "P17")),
+    ("Floods in pulses, for a time, or that follow windows", ("P3", "P4", "P5", "P17")),
     ("Senders that ignore marks", ("P8", "P9")),
     ("A host with many connections, a tunnel", ("P6", "P15")),
     ("TCP that takes more than its share, or whose receivers cheat", ("P10", "P13")),
@@ -34,6 +34,7 @@ QUESTIONS = (
     ("Far users and slow lines", ("P16",)),
     ("Forged addresses", ("P7",)),
     ("Abuse of priority for new flows", ("P11",)),
+    ("Floods on the way back, or at one of two queues", ("P18", "P19")),
     ("Nobody attacks", ("N",)),
 )
 # Without an attack: title, test and cell of the RFC's suite, figure, scale, digits, unit.
@@ -261,6 +262,9 @@ def page(protection, rfc, linux):
         "Where sources are forged, a queue that goes by source protects nobody: a user is one of thousands. A flow key by",
         "destination (`--flow-key destination`) does, where the flood goes to others than the users.",
         "",
+        "Where each packet of a host is a new connection, a queue protects [whose flow is a source host](suites.md#limits)",
+        "(`isolation=srchost`, `--flow-key source`).",
+        "",
         "## Every queue",
         "",
         *table(protection, linux),
@@ -273,9 +277,9 @@ def page(protection, rfc, linux):
         f"- {' and '.join(f'`{queue}`' for queue in AS_LINUX)} are ours with Linux's defaults. Their cost was not measured.",
         "",
         "Behind no queue are these cells passed: " + "; ".join(nobody(protection)) + ".",
-        "In P11 all keys that one sender forges count as one user, and no queue can know that. So P11 tells queues apart by",
-        "shares only. In P12 a sender who knows the key aims at places of eight queues; behind others he forges at random",
-        "([which](traffic.md#forged-flows)).",
+        "In P7 all addresses that one sender forges count as one user, and no queue can know that. So P7 tells queues apart",
+        "by shares only. In P12 a sender who knows the key aims at users' places; behind queues without places he forges at",
+        "random ([which](traffic.md#forged-flows)).",
         "",
         "## Where nobody attacks",
         "",

@@ -20,7 +20,7 @@ def test_it_says_what_the_command_says(tmp_path):
     assert json.loads((tmp_path / "out/scores.json").read_text()) == done.document
     assert [queue["queue"] for queue in done.document["queues"]] == ["sfb", "drop_tail"]
     assert len(done.scores) == 2 * 2 and done.html.startswith("<!doctype html>")
-    assert repr(done).startswith("protection/1\nsfb: ")
+    assert repr(done).startswith("protection/2\nsfb: ")
 
 
 def test_a_queue_written_in_python_is_judged_as_the_catalogs():

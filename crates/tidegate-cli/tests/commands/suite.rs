@@ -150,7 +150,7 @@ fn of_another_version(path: &Path) {
 fn without_a_name_suites_are_listed() {
     let home = home();
     let ran = home.run(&["suite"]);
-    assert!(ran.out.contains("protection/1") && ran.out.contains("P17"), "{ran:?}");
+    assert!(ran.out.contains("protection/2") && ran.out.contains("P17"), "{ran:?}");
     let list = home.run(&["suite", "--json"]).json();
     let protection = list.as_array().unwrap().iter().find(|suite| suite["name"] == "protection");
     assert!(protection.unwrap()["tests"].as_array().unwrap().len() >= 16);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use tidegate_gateway::machine::namespaces::alone;
+use tidegate_gateway::machine::namespaces::{alone, skip};
 use tidegate_gateway::machine::net::Net;
 
 use crate::common::Home;
@@ -19,12 +19,15 @@ const TCPS: usize = 4;
 /// Datagrams of the flood, in bytes with their headers, and how often one is sent: 40 Mbit/s.
 const FLOOD: (usize, Duration) = (1500, Duration::from_micros(300));
 const HEADERS: usize = 28;
-const PORT: u16 = 7100;
 /// What is measured, and what is let pass before.
 const WARMUP: Duration = Duration::from_secs(3);
 const MEASURED: Duration = Duration::from_secs(10);
-/// How often it is tried because the machine was busy.
+/// How often it is tried, and how often it is begun: a run for which the machine had no time is no
+/// try.
 const TRIES: usize = 3;
+const RUNS: usize = 4;
+/// The part of the flood that may stay unsent since the machine had no time for its sender.
+const UNSENT: f64 = 0.02;
 
 /// What counts as agreement.
 struct Tolerance {
@@ -106,14 +109,21 @@ fn agrees(tolerance: &Tolerance) {
     home.write("twin.toml", TWIN);
     for queue in ["drr", "sfb", "drop_tail"] {
         let expected = simulated(&home, queue);
-        let mut tries = Vec::new();
-        let agrees = (0..TRIES).any(|number| {
-            let found = measured(&outside, &home, queue, number);
-            tries.push(found);
+        let close = |found: &Figures| {
             found.iter().zip(&expected).all(|(found, expected)| {
                 (found - expected).abs() <= (tolerance.within * expected).max(tolerance.nothing)
             })
+        };
+        let mut tries = Vec::new();
+        let runs = (0..RUNS).filter_map(|number| measured(&outside, &home, queue, number));
+        let agrees = runs.take(TRIES).any(|found| {
+            tries.push(found);
+            close(&found)
         });
+        if tries.is_empty() {
+            skip(&format!("{queue}: the machine had no time for the flood's sender"));
+            continue;
+        }
         assert!(agrees, "{queue}: {tries:.2?} through the shell, {expected:.2?} simulated");
     }
 }
@@ -129,15 +139,17 @@ fn simulated(home: &Home, queue: &str) -> Figures {
     [group("tcp"), group("flood"), delay]
 }
 
-/// What came through, in bytes.
+/// What came through, in bytes, and how many nanoseconds of the flood were never sent.
 #[derive(Default)]
 struct Came {
     tcp: AtomicU64,
     flood: AtomicU64,
+    unsent: AtomicU64,
     over: AtomicBool,
 }
 
-fn measured(outside: &Outside, home: &Home, queue: &str, number: usize) -> Figures {
+/// None if the machine had no time for it.
+fn measured(outside: &Outside, home: &Home, queue: &str, number: usize) -> Option<Figures> {
     let capture = home.path(&format!("{queue}-{number}.pcapng"));
     let options = ["--up-rate", RATE, "--delay", DELAY, "--up-limit", LIMIT, "--up-queue", queue];
     let record = ["--record", capture.to_str().unwrap(), "--"];
@@ -146,32 +158,37 @@ fn measured(outside: &Outside, home: &Home, queue: &str, number: usize) -> Figur
     shell.net.inside(reno).unwrap().unwrap();
     let came = Came::default();
     let (listener, sink) = servers(&outside.net);
+    let port = listener.local_addr().unwrap().port();
+    let to_sink = (shell.base, sink.local_addr().unwrap().port());
     let sum = thread::scope(|scope| {
         scope.spawn(|| receive_flood(&sink, &came));
         for _ in 0..TCPS {
             let (inner, base) = (&shell.net, shell.base);
-            let stream = inner.inside(|| TcpStream::connect((base, PORT))).unwrap().unwrap();
+            let stream = inner.inside(|| TcpStream::connect((base, port))).unwrap().unwrap();
             let (accepted, _) = listener.accept().unwrap();
             scope.spawn(|| receive(accepted, &came));
             scope.spawn(|| send(stream, &came));
         }
-        scope.spawn(|| flood(&shell.net, shell.base, &came));
+        scope.spawn(|| flood(&shell.net, to_sink, &came));
         sleep(WARMUP);
-        let counts = || [&came.tcp, &came.flood].map(|count| count.load(Relaxed));
+        let counts = || [&came.tcp, &came.flood, &came.unsent].map(|count| count.load(Relaxed));
         let (begun, before) = (Instant::now(), counts());
         sleep(MEASURED);
         let (seconds, after) = (begun.elapsed().as_secs_f64(), counts());
         came.over.store(true, Relaxed);
-        [0, 1].map(|of| (after[of] - before[of]) as f64 * 8.0 / 1e6 / seconds)
+        let rate = |of: usize| (after[of] - before[of]) as f64 / seconds;
+        // TCP's bytes are counted without 52 bytes of headers to 1448.
+        let mbps = [rate(0) * 1500.0 / 1448.0, rate(1)].map(|rate| rate * 8.0 / 1e6);
+        (rate(2) / 1e9 <= UNSENT).then_some(mbps)
     });
     shell.end();
-    // TCP's bytes are counted without 52 bytes of headers to 1448.
-    [sum[0] * 1500.0 / 1448.0, sum[1], mean_wait(home, queue, number)]
+    let [tcp, flood] = sum?;
+    Some([tcp, flood, mean_wait(home, queue, number)])
 }
 
 fn servers(outer: &Net) -> (TcpListener, UdpSocket) {
     let bind = || {
-        let any = (Ipv4Addr::UNSPECIFIED, PORT);
+        let any = (Ipv4Addr::UNSPECIFIED, 0);
         (TcpListener::bind(any).unwrap(), UdpSocket::bind(any).unwrap())
     };
     let (listener, sink) = outer.inside(bind).unwrap();
@@ -209,16 +226,18 @@ fn send(mut stream: TcpStream, came: &Came) {
 }
 
 /// Sends what is due; of what the machine kept it from sending, no more than ten milliseconds.
-fn flood(inner: &Net, base: Ipv4Addr, came: &Came) {
+fn flood(inner: &Net, to: (Ipv4Addr, u16), came: &Came) {
     sleep(Duration::from_millis(500));
     let (size, every) = FLOOD;
     let socket = inner.inside(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))).unwrap().unwrap();
     let (datagram, mut due) = (vec![0; size - HEADERS], Instant::now());
     while !came.over.load(Relaxed) {
         let now = Instant::now();
-        due = due.max(now - Duration::from_millis(10));
+        let begun = due.max(now - Duration::from_millis(10));
+        came.unsent.fetch_add((begun - due).as_nanos() as u64, Relaxed);
+        due = begun;
         while due <= now {
-            let _ = socket.send_to(&datagram, (base, PORT));
+            let _ = socket.send_to(&datagram, to);
             due += every;
         }
         sleep(every);

@@ -32,6 +32,7 @@ pub(crate) fn forged(
         let keys = match forge {
             Forge::Off => None,
             Forge::Random => forged_sources(&hasher),
+            Forge::Ports => forged_ports(&hasher),
             Forge::Of(number) => Some(among(made_up(&layout, number))),
             Forge::Victims => Some(among(victims(scenario, plan))),
             Forge::Colliding => Some(colliding(&layout, plan, watched)),
@@ -48,22 +49,29 @@ fn victims(scenario: &Scenario, plan: &SeedPlan) -> Vec<u64> {
     users.map(|flow| flow.key).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Keys that the watched queue puts to users'. The same dice build the same queue, which is what an
-/// attacker can do who knows its secret. A queue that has no places for flows has no collisions
-/// either: there any key is as good.
+/// Keys that the watched queue puts to users' places: all places of each are those of some user.
+/// The same dice build the same queue, which is what an attacker can do who knows its secret at the
+/// start. A queue that has no places for flows has no collisions either: there any key is as good.
 fn colliding(layout: &Layout<'_>, plan: &SeedPlan, watched: Option<&AnyConfig>) -> ForgedKeys {
     let Some((queue, ways)) = watched.and_then(|config| twin(layout, plan, config)) else {
         return ForgedKeys::Fresh;
     };
-    let set = |key: u64| place(&queue, key).map(|place| place / ways);
-    let taken: BTreeSet<usize> =
-        victims(layout.scenario, plan).into_iter().filter_map(set).collect();
+    let mut taken = BTreeSet::new();
+    let mut places = vec![];
+    for key in victims(layout.scenario, plan) {
+        put_places(&queue, key, &mut places);
+        taken.extend(places.drain(..).map(|place| place / ways));
+    }
     if taken.is_empty() {
         return ForgedKeys::Fresh;
     }
     let mut dice = layout.dice("collide", 0);
     let tried = (0..TRIES).map(|_| dice.bits());
-    let hits = tried.filter(|key| set(*key).is_some_and(|set| taken.contains(&set)));
+    let hits = tried.filter(|key| {
+        places.clear();
+        put_places(&queue, *key, &mut places);
+        places.iter().all(|place| taken.contains(&(place / ways)))
+    });
     let keys: Vec<u64> = hits.take(COLLISIONS).collect();
     if keys.is_empty() { ForgedKeys::Fresh } else { among(keys) }
 }
@@ -95,6 +103,11 @@ fn forged_sources(hasher: &FlowHasher) -> Option<ForgedKeys> {
     }
 }
 
+/// What new connections of one host come to as flow keys; none where the key does not look at ports.
+fn forged_ports(hasher: &FlowHasher) -> Option<ForgedKeys> {
+    matches!(hasher.key(), FlowKey::FiveTuple).then_some(ForgedKeys::FreshOfOneHost)
+}
+
 /// The keys of `number` made-up source addresses to one server.
 fn made_up(layout: &Layout<'_>, number: u32) -> Vec<u64> {
     let mut dice = layout.dice("made up", 0);
@@ -102,18 +115,91 @@ fn made_up(layout: &Layout<'_>, number: u32) -> Vec<u64> {
     (0..number).map(|_| layout.hasher.hash(&ends())).collect()
 }
 
-/// Where an empty queue puts the flow `key`; `None` where there are no places.
-fn place(queue: &AnyQueue, key: u64) -> Option<usize> {
+/// Adds the places where an empty queue puts the flow `key`, or counts it: one on each level; none
+/// where there are no places.
+fn put_places(queue: &AnyQueue, key: u64, to: &mut Vec<usize>) {
     let packet = Packet::new(key, 1000);
     match queue {
-        AnyQueue::FqCodel(queue) => Some(queue.queue_of(key)),
-        AnyQueue::FqPie(queue) => Some(queue.queue_of(key)),
-        AnyQueue::Cake(queue) => Some(queue.queue_of(&packet)),
-        AnyQueue::Sfq(queue) => Some(queue.bin_of(&packet)),
-        AnyQueue::SfqRed(queue) => Some(queue.bin_of(key)),
-        AnyQueue::Drr(queue) => Some(queue.class_of(&packet)),
-        AnyQueue::Wfq(queue) => Some(queue.class_of(&packet)),
-        AnyQueue::Ewfq(queue) => Some(queue.class_of(&packet)),
-        _ => None,
+        AnyQueue::FqCodel(queue) => to.push(queue.queue_of(key)),
+        AnyQueue::FqPie(queue) => to.push(queue.queue_of(key)),
+        AnyQueue::Cake(queue) => to.push(queue.queue_of(&packet)),
+        AnyQueue::Sfq(queue) => to.push(queue.bin_of(&packet)),
+        AnyQueue::SfqRed(queue) => to.push(queue.bin_of(key)),
+        AnyQueue::Drr(queue) => to.push(queue.class_of(&packet)),
+        AnyQueue::Wfq(queue) => to.push(queue.class_of(&packet)),
+        AnyQueue::Ewfq(queue) => to.push(queue.class_of(&packet)),
+        AnyQueue::BcPqp(queue) => to.push(queue.policy().class_of(&packet)),
+        AnyQueue::Sfb(queue) => to.extend(queue.policy().places_of(key)),
+        AnyQueue::Sfred(queue) => to.extend(queue.policy().places_of(key)),
+        AnyQueue::Hhf(queue) => to.extend(queue.places_of(key)),
+        AnyQueue::Afq(queue) => to.extend(queue.places_of(key)),
+        AnyQueue::Tide(queue) => to.extend(queue.rule().places_of(&packet)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidegate::catalog;
+    use tidegate::units::{Rate, Size};
+
+    const CROWD: &str = "[network]\nrate = \"10 Mbit/s\"\nlimit = \"125 kB\"\n\
+        [[group]]\nname = \"users\"\nsource = \"sack\"\ncount = 10\n\
+        [[group]]\nname = \"flood\"\nsource = \"cbr\"\nrate = \"1 Mbit/s\"\nforge = \"colliding\"\n";
+
+    /// The places of `key` in the queue as it will be.
+    fn places(queue: &AnyQueue, ways: usize, key: u64) -> Vec<usize> {
+        let mut found = vec![];
+        put_places(queue, key, &mut found);
+        found.iter().map(|place| place / ways).collect()
+    }
+
+    #[test]
+    fn who_knows_the_secret_takes_users_places_alone() {
+        let scenario = Scenario::parse(CROWD.as_bytes(), "s.toml", &[]).unwrap();
+        let seed = Seed::new(3);
+        let plan = SeedPlan::new(&scenario, seed);
+        let hasher = FlowHasher::seeded(scenario.run.flow_key.0, seed);
+        let group = &scenario.groups[1];
+        let layout = Layout { scenario: &scenario, group, index: 1, seed, hasher: &hasher };
+        let link = Link {
+            rate: Rate::from_bps(10_000_000),
+            limit: Size::Bytes(125_000),
+            mean_packet: mean_packet(&scenario),
+        };
+        for (name, set, levels) in [
+            ("sfb", None, 2),
+            ("sfred", None, 2),
+            ("bc_pqp", None, 1),
+            ("drr", None, 1),
+            ("sfq", None, 1),
+            // With as many as they have by default, no flow collides in all.
+            ("hhf", Some(("counters", "32")), 4),
+            ("afq", Some(("counters", "32")), 2),
+            ("tide", Some(("cells", "32")), 4),
+        ] {
+            let mut config = catalog::config(name, None, &link).unwrap();
+            if let Some((param, value)) = set {
+                config.set(param, value).unwrap();
+            }
+            let (queue, ways) = twin(&layout, &plan, &config).unwrap();
+            let of = |key| places(&queue, ways, key);
+            let users: BTreeSet<usize> =
+                victims(&scenario, &plan).into_iter().flat_map(of).collect();
+            let Some(SimForge { keys: ForgedKeys::Among(keys), .. }) =
+                &forged(&scenario, &plan, seed, Some(&config))[1]
+            else {
+                panic!("{name}: nothing collides");
+            };
+            assert!(keys.len() > 20, "{name}: {}", keys.len());
+            for key in keys.iter() {
+                let places = of(*key);
+                assert!(
+                    places.len() >= levels && places.iter().all(|p| users.contains(p)),
+                    "{name}"
+                );
+            }
+        }
     }
 }

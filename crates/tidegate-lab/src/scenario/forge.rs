@@ -9,6 +9,8 @@ pub enum Forge {
     Off,
     /// Another one each time, with a source address that nobody else has.
     Random,
+    /// Another one each time, with a source port that the sender has not used yet.
+    Ports,
     /// One of so many with made-up source addresses.
     Of(u32),
     /// One of the users'.
@@ -20,15 +22,16 @@ pub enum Forge {
 /// The most made-up flows of one group.
 const MOST: u32 = 1_000_000;
 /// The words beside a number.
-const WORDS: [(&str, Forge); 4] = [
+const WORDS: [(&str, Forge); 5] = [
     ("off", Forge::Off),
     ("random", Forge::Random),
+    ("ports", Forge::Ports),
     ("victims", Forge::Victims),
     ("colliding", Forge::Colliding),
 ];
 
 impl Value for Forge {
-    const KIND: &'static str = "whole number, `off`, `random`, `victims` or `colliding`";
+    const KIND: &'static str = "whole number, `off`, `random`, `ports`, `victims` or `colliding`";
 
     fn read(text: &str) -> Result<Self, UnitError> {
         if let Some(word) = WORDS.iter().find(|word| word.0 == text) {
@@ -58,6 +61,10 @@ impl Value for Forge {
     }
 
     fn write_bound(magnitude: f64) -> String {
-        if magnitude < 1.5 { "off, random, victims, colliding, 1".into() } else { MOST.to_string() }
+        if magnitude < 1.5 {
+            "off, random, ports, victims, colliding, 1".into()
+        } else {
+            MOST.to_string()
+        }
     }
 }

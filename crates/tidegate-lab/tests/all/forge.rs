@@ -57,6 +57,30 @@ fn forged_sources_are_none_where_only_destinations_count() {
     assert_eq!(one.groups, figures("drr/auto", "", "source-prefix/0").groups);
 }
 
+/// Packets each of which is a new connection find room as new flows, also where hosts divide what
+/// backlogged flows get. Where a flow is a host, they are their host's.
+#[test]
+fn new_connections_are_their_hosts() {
+    let of = |queue: &str, floods: &str, key: &str| figures(queue, floods, key);
+    let ports = "forge = \"ports\"\n";
+    let (honest, forged) =
+        (of("fq_codel/auto", "", "five-tuple"), of("fq_codel/auto", ports, "five-tuple"));
+    assert!(users(&forged) < 0.6 * users(&honest), "{} {}", users(&honest), users(&forged));
+    let dual = users(&of("fq_codel/auto,isolation=dual-srchost", ports, "five-tuple"));
+    assert!(dual < 0.6 * users(&honest), "{dual}");
+    for queue in ["fq_codel", "drr", "tide", "cake"] {
+        let by_host = format!("{queue}/auto,isolation=srchost");
+        let kept = users(&of(&by_host, ports, "five-tuple"));
+        assert!((0.25..0.40).contains(&kept), "{queue}: a third: {kept}");
+        // Forged addresses seem to be other hosts.
+        let forged = users(&of(&by_host, "forge = \"random\"\n", "five-tuple"));
+        assert!(queue == "tide" || forged < 0.6 * kept, "{queue}: {forged}");
+    }
+    for key in ["source", "pair", "source-prefix/24", "destination"] {
+        assert_eq!(of("drr/auto", ports, key).groups, of("drr/auto", "", key).groups, "{key}");
+    }
+}
+
 /// With the queue's secret the floods sit in users' places; without, they sit there by chance. Of
 /// sets of eight places, sixteen floods fill none, so that the secret is worth nothing.
 #[test]

@@ -89,6 +89,7 @@ fn forged_flows_are_words_or_a_number() {
     for (text, forge) in [
         ("off", Forge::Off),
         ("random", Forge::Random),
+        ("ports", Forge::Ports),
         ("victims", Forge::Victims),
         ("colliding", Forge::Colliding),
         ("12", Forge::Of(12)),
@@ -96,7 +97,7 @@ fn forged_flows_are_words_or_a_number() {
         assert_eq!(Forge::read(text), Ok(forge));
         assert_eq!(forge.write(), text);
     }
-    let why = "must be whole number, `off`, `random`, `victims` or `colliding`";
+    let why = "must be whole number, `off`, `random`, `ports`, `victims` or `colliding`";
     for text in ["users", "1.5", "-1", "+1", "Off", "99999999999", ""] {
         assert_eq!(refused::<Forge>(text), pair(text, why), "{text}");
     }

@@ -28,10 +28,10 @@ struct Asked {
 
 impl Asked {
     /// The same for packet `body`, which may go the other way, or come from a host that is not the
-    /// flow's own: one that is called `forged`.
-    fn label(self, body: &Body, forged: Option<u64>, label: Label) -> Label {
+    /// flow's own: one that is called `feigned`.
+    fn label(self, body: &Body, feigned: Option<u64>, label: Label) -> Label {
         let Hosts { source, destination } = self.hosts;
-        let source = forged.map_or(source, |key| key as u16);
+        let source = feigned.map_or(source, |key| key as u16);
         let there = Hosts::new(source, destination);
         let hosts = if body.is_data() { there } else { Hosts::new(destination, source) };
         let acknowledges = self.acks && !body.is_data();
@@ -75,11 +75,15 @@ impl Labels {
     #[inline]
     pub fn of(&self, number: u32, body: &Body) -> Label {
         let Own { flow, forger, class } = self.own[number as usize];
-        let forged = (forger > 0).then(|| self.forgers[forger as usize - 1].key(body));
+        let forger = (forger > 0).then(|| &self.forgers[forger as usize - 1]);
+        let forged = forger.map(|forger| forger.key(body));
         let flow = forged.unwrap_or(flow);
         let label = Label { flow, class, hosts: None, dscp: 0, acknowledges: false };
         match self.asked.get(number as usize) {
-            Some(asked) => asked.label(body, forged, label),
+            Some(asked) => {
+                let feigned = forged.filter(|_| forger.is_some_and(Forger::feigns_hosts));
+                asked.label(body, feigned, label)
+            }
             None => label,
         }
     }

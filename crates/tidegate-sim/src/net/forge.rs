@@ -20,8 +20,10 @@ pub struct Forge {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ForgedKeys {
-    /// Each is new: none comes twice.
+    /// Each is new: none comes twice. It is another host's.
     Fresh,
+    /// Each is new: none comes twice. They are flows of one host, the sender's own.
+    FreshOfOneHost,
     /// Each is one of these, drawn anew; at least one.
     Among(Arc<[u64]>),
 }
@@ -56,13 +58,18 @@ impl Forger {
         Forger { keys: forge.keys.clone(), keep: forge.keep.as_nanos(), secret }
     }
 
+    /// Whether other hosts than the sender seem to send.
+    pub fn feigns_hosts(&self) -> bool {
+        !matches!(self.keys, ForgedKeys::FreshOfOneHost)
+    }
+
     /// The key that the packet `body` bears.
     pub fn key(&self, body: &Body) -> u64 {
         let turn = body.born.checked_div(self.keep).unwrap_or(body.seq() as u64);
         // A bijection of the turn: what is fresh never comes twice.
         let drawn = mix(self.secret ^ turn);
         match &self.keys {
-            ForgedKeys::Fresh => drawn,
+            ForgedKeys::Fresh | ForgedKeys::FreshOfOneHost => drawn,
             ForgedKeys::Among(keys) => keys[((drawn as u128 * keys.len() as u128) >> 64) as usize],
         }
     }
@@ -81,8 +88,10 @@ mod tests {
 
     #[test]
     fn fresh_keys_never_come_twice() {
-        let all = keys(Forge { keys: ForgedKeys::Fresh, keep: Span::ZERO }, 100_000);
-        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 100_000);
+        for kind in [ForgedKeys::Fresh, ForgedKeys::FreshOfOneHost] {
+            let all = keys(Forge { keys: kind, keep: Span::ZERO }, 100_000);
+            assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 100_000);
+        }
     }
 
     /// A packet a millisecond: a key lasts for ten packets, and each is one of four, as likely as

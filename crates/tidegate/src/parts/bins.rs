@@ -99,6 +99,12 @@ impl<T> Bins<T> {
         places
     }
 
+    /// The numbers of the bins of `flow` among all bins, one on each level.
+    pub fn numbers_of(&self, flow: u64) -> impl Iterator<Item = usize> + use<T> {
+        let (places, levels) = (self.places(flow), self.levels);
+        (0..levels).map(move |level| places.0[level] as usize)
+    }
+
     /// How many levels.
     #[inline]
     pub fn levels(&self) -> usize {

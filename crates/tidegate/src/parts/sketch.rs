@@ -42,6 +42,11 @@ impl Sketch {
         self.counters.places(flow)
     }
 
+    /// The numbers of the counters of `flow` among all counters, one in each array.
+    pub fn numbers_of(&self, flow: u64) -> impl Iterator<Item = usize> + use<> {
+        self.counters.numbers_of(flow)
+    }
+
     /// The least of a flow's counters.
     #[inline]
     pub fn least(&self, flow: &FlowBins) -> u64 {

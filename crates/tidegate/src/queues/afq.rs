@@ -4,7 +4,6 @@ use crate::choices;
 use crate::config::ConfigError;
 use crate::entry::{Entry, FOREVER, Info, Preset};
 use crate::packet::Packet;
-use crate::parts::bins::FlowBins;
 use crate::parts::lines::Lines;
 use crate::parts::sketch::Sketch;
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
@@ -52,9 +51,9 @@ pub struct Afq {
 }
 
 impl Afq {
-    /// The counters that keep the bid of `flow`.
-    pub fn counters_of(&self, flow: u64) -> FlowBins {
-        self.bids.of(flow)
+    /// The numbers of the counters of `flow` among all counters, one in each array.
+    pub fn places_of(&self, flow: u64) -> impl Iterator<Item = usize> + use<> {
+        self.bids.numbers_of(flow)
     }
 
     /// The round that is being served.

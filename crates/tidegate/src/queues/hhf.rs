@@ -3,7 +3,6 @@ use super::codel::{auto_frame, auto_mtu};
 use crate::config::ConfigError;
 use crate::entry::{DEFAULT_PRESET, Entry, Info, Linux, Preset};
 use crate::packet::Packet;
-use crate::parts::bins::FlowBins;
 use crate::parts::flow_table::FlowTable;
 use crate::parts::lines::Lines;
 use crate::parts::new_and_old::NewAndOld;
@@ -92,9 +91,9 @@ struct Hitter {
 }
 
 impl Hhf {
-    /// The counters of `flow`: where a packet of it would be counted.
-    pub fn counters_of(&self, flow: u64) -> FlowBins {
-        self.filter.of(flow)
+    /// The numbers of the counters of `flow` among all counters, one in each array.
+    pub fn places_of(&self, flow: u64) -> impl Iterator<Item = usize> + use<> {
+        self.filter.numbers_of(flow)
     }
 
     /// How many flows are known as heavy hitters, silent ones that nobody needed the place of

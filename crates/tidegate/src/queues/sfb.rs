@@ -1,5 +1,6 @@
 #![doc = include_str!("sfb.md")]
 mod bin_set;
+mod closed_form;
 mod params;
 mod presets;
 
@@ -14,35 +15,11 @@ use crate::rng::Rng;
 use crate::units::{Prob, Rate, Span, Time};
 pub use bin_set::Bin;
 use bin_set::Set;
+pub use closed_form::{misclassification, polluted_bins};
 pub use params::*;
 
 /// A FIFO that tells unresponsive flows from the others by a few bins of accounts (feng2001).
 pub type Sfb = Fifo<SfbRule>;
-
-/// The probability that a responsive flow shares a bin with one of `offenders` unresponsive flows
-/// on each of `levels` levels of `bins` bins. It is taken for one of them then: (1 − (1 −
-/// 1/B)^M)^L, feng2001 eq. (1). No bins, no protection: 1.
-///
-/// ```
-/// use tidegate::queues::sfb::misclassification;
-/// assert!((400.0 * misclassification(2, 23, 8) - 35.8).abs() < 0.05);
-/// ```
-pub fn misclassification(levels: u32, bins: u32, offenders: u32) -> f64 {
-    if bins == 0 {
-        return 1.0;
-    }
-    libm::pow(polluted_bins(bins, offenders) / bins as f64, levels as f64)
-}
-
-/// How many of a level's `bins` bins are expected to hold at least one of `offenders` unresponsive
-/// flows: B (1 − (1 − 1/B)^M), feng2001 §III-C.
-pub fn polluted_bins(bins: u32, offenders: u32) -> f64 {
-    if bins == 0 {
-        return 0.0;
-    }
-    let bins = bins as f64;
-    bins * (1.0 - libm::pow(1.0 - 1.0 / bins, offenders as f64))
-}
 
 /// A probability of 1 in billionths. p_m is a whole number of them. So steps such as .008 or .0001
 /// are exact, and 125 steps of .008 make 1, neither a rounding less nor more.
@@ -149,6 +126,11 @@ impl SfbRule {
     /// The bins of one level of the second set, which is learning (rehash `double`).
     pub fn warming_level(&self, level: usize) -> &[Bin] {
         self.warming.bins.level(level)
+    }
+
+    /// The numbers of the bins of `flow`, one on each level, as they are hashed now.
+    pub fn places_of(&self, flow: u64) -> impl Iterator<Item = usize> + use<> {
+        self.active.bins.numbers_of(flow)
     }
 
     /// The least p_m of the bins of `flow`: 1 if it is judged unresponsive.

@@ -128,6 +128,11 @@ impl SfredRule {
         })
     }
 
+    /// The numbers of the bins of `flow`, one on each level.
+    pub fn places_of(&self, flow: u64) -> impl Iterator<Item = usize> + use<> {
+        self.bins.numbers_of(flow)
+    }
+
     /// The bins of one level.
     pub fn level(&self, level: usize) -> &[BinAverage] {
         self.bins.level(level)

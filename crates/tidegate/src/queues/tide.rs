@@ -120,8 +120,13 @@ fn scaled(a: u64, b: u64, shift: u32) -> u64 {
 }
 
 impl TideRule {
+    /// The numbers of the cells of the packet's flow among all cells, one in each row.
+    pub fn places_of(&self, pkt: &Packet) -> impl Iterator<Item = usize> + use<> {
+        self.cells.numbers_of(self.factors.key(pkt))
+    }
+
     /// The cells of the packet's flow.
-    pub fn cells_of(&self, pkt: &Packet) -> FlowBins {
+    fn cells_of(&self, pkt: &Packet) -> FlowBins {
         self.cells.places(self.factors.key(pkt))
     }
 

@@ -154,10 +154,7 @@ fn line() -> Link {
 
 /// Whether the flow `one` has a cell to itself among so many.
 fn has_its_own(queue: &Tide, one: usize, flows: usize) -> bool {
-    let places = |n| {
-        let found = queue.rule().cells_of(&Packet::new(flow(n), 1000));
-        [0, 1, 2, 3].map(|row| found.on(row).index())
-    };
+    let places = |n| queue.rule().places_of(&Packet::new(flow(n), 1000)).collect::<Vec<_>>();
     let own = places(one);
     (0..4).any(|row| (0..flows).all(|n| n == one || places(n)[row] != own[row]))
 }

@@ -31,8 +31,7 @@ impl Twinned {
 
 impl Qdisc for Twinned {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
-        let counters = self.queue.counters_of(pkt.flow);
-        let places: Vec<usize> = (0..self.arrays).map(|array| counters.on(array).index()).collect();
+        let places: Vec<usize> = self.queue.places_of(pkt.flow).collect();
         let mut heard = Heard::default();
         self.queue.enqueue(now, pkt, &mut Both(&mut heard, out));
         assert!(heard.marked.is_empty(), "it marks nothing");

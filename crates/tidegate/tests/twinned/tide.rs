@@ -40,10 +40,9 @@ impl Twinned {
 
 impl Qdisc for Twinned {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
-        let found = self.queue.rule().cells_of(&pkt);
+        let found = self.queue.rule().places_of(&pkt).enumerate();
         let hosts = self.queue.rule().hosts_of(&pkt);
-        let places: Vec<usize> =
-            (0..self.rows).map(|row| found.on(row).index() - row * self.cells).collect();
+        let places: Vec<usize> = found.map(|(row, place)| place - row * self.cells).collect();
         let marks = self.marks && pkt.ecn.is_capable();
         let mut heard = Heard::default();
         self.queue.enqueue(now, pkt, &mut Both(&mut heard, out));
