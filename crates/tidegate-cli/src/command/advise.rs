@@ -44,7 +44,7 @@ pub struct Args {
     /// How much may wait, as in "125 kB" or "100 packets" [default: what the link sends in 100 ms]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     limit: Option<Size>,
-    /// The usual length of a packet, by which queues turn bytes into packets and back
+    /// The usual length of a packet; queues turn bytes into packets and back by it
     #[arg(
         long,
         value_name = "SIZE",

@@ -28,7 +28,7 @@ const QUICK: [u64; 5] = [1, 10, 100, 1_000, 10_000];
 /// as much memory as MINCOUNT.
 ///
 /// First each estimator's range: where its error (root mean square, relative to the flows that did
-/// send) is at most 10 %. The same seeds give the same table but for the times, which are measured.
+/// send) is at most 10 %. The same seeds give the same table, except the times, which are measured.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

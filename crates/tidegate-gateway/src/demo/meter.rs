@@ -1,8 +1,7 @@
 //! What each flow offers to the gateway and what its receiver gets, counted on the two wires.
 //!
-//! Frames are counted where they come in to the gateway and where they reach the server, and those
-//! of either place are paired, so that loss and delay are those of the gateway whatever it says of
-//! itself.
+//! Frames are counted where they come in to the gateway and where they reach the server, and the
+//! two counts are paired. So loss and delay are those of the gateway, whatever it says of itself.
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hasher};
 use std::io;
@@ -67,7 +66,7 @@ struct Shared {
     /// The measured time, by the tap's clock in nanoseconds; zero: not yet.
     from: AtomicU64,
     to: AtomicU64,
-    /// Of which flows, by their places, something has reached the server.
+    /// Which flows, by their places, have reached the server with something.
     begun: Box<[AtomicBool]>,
 }
 

@@ -1,10 +1,10 @@
 //! Whether two interfaces may be joined: what stands against it, and the command that mends it.
 //!
-//! A gate takes every frame that arrives on its interfaces away from the machine's own stack. What
-//! the machine needs them for otherwise (addresses, the default route, a bridge), what takes or
-//! changes frames before us (other filters, merging offloads), and what makes the wire unlike a
-//! wire (two MTUs, no carrier) is found here, before anything is touched. `--force` overrides all
-//! that can be overridden.
+//! A gate takes every frame that arrives on its interfaces away from the machine's own stack. This
+//! finds obstacles before anything is touched. The machine may need its frames (addresses, the
+//! default route, a bridge). Something may take or change frames before us (other filters, merging
+//! offloads). The wire may be unlike a wire (two MTUs, no carrier). `--force` overrides all that
+//! can be overridden.
 use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::net::IpAddr;

@@ -70,8 +70,8 @@ pub struct Advise {
 }
 
 impl Advise {
-    /// Asks about the link of `rate` that `capture` is of: with the usual queues, a limit of what
-    /// the link sends in 100 ms, packets of 1000 B, five seeds from 1 on.
+    /// Asks about the link of `rate` that `capture` is of. It takes the usual queues, a limit of
+    /// what the link sends in 100 ms, packets of 1000 B, and five seeds from 1 on.
     pub fn new(capture: impl Into<PathBuf>, rate: Rate) -> Advise {
         let mean_packet = Bytes::new(1000);
         let limit = default_limit(rate, mean_packet);

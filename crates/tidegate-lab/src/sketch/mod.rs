@@ -1,7 +1,7 @@
 //! How well the estimators of the number of flows estimate: every method on the same packets, for
 //! few flows and for a million, sent evenly and not.
 //!
-//! In each replication a number of flows may send; packets are drawn; what a method says after the
+//! In each replication a number of flows may send, and packets are drawn. The estimate after the
 //! last of them is held against the number of different flows that did send, which is counted.
 //! There are four packets a flow and 10 000 at the least: a second of a 80 Mbit/s link, twice what
 //! CARE's list looks back.
@@ -99,7 +99,7 @@ fn packets(flows: u64) -> u64 {
     (flows * PACKETS_PER_FLOW).max(LEAST_PACKETS)
 }
 
-/// Runs `study` on all cores. The same seeds give the same table but for `ns_per_packet`.
+/// Runs `study` on all cores. The same seeds give the same table, except `ns_per_packet`.
 ///
 /// # Errors
 /// Cancelled by `watch`.

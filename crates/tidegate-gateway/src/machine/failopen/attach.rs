@@ -212,7 +212,8 @@ fn clsact(interface: u32) -> TcMessage {
     TcMessage::from_parts(header, vec![TcAttribute::Kind(CLSACT.into())])
 }
 
-/// Whether `interface` was told to take frames for any address, by a flag that outlives who set it.
+/// Whether `interface` takes frames for any address, by a flag that outlives the process that set
+/// it.
 ///
 /// # Errors
 /// The kernel's.

@@ -1,4 +1,4 @@
-//! What the program in the kernel is told of a gate, and who holds it.
+//! What the program in the kernel knows of a gate, and who holds it.
 use tidegate::Time;
 
 /// What `struct gate` of the program says.

@@ -9,16 +9,15 @@
 //! gate comes.
 //!
 //! **Why no frame goes out twice.** A frame is ours or the kernel's by the clock's reading when it
-//! passed the program, a few microseconds after its copy was made. Whoever forwards therefore
-//! counts the frames that wait, then asks whether they are [`ours`](Guard::ours), which reads the
-//! clock, and takes no more than were counted: what had arrived by a moment at which the heartbeat
-//! was still fresh is ours, all of it. [`GUARD`] is left between what we and the program call
-//! fresh, for a processor that is interrupted between copy and program. After a lapse `beat` renews
-//! first and says [`Promise::Lapsed`]; then what waits is thrown away, for the kernel has forwarded
-//! it, and what comes is ours again. A frame that comes in between may be lost by that; none is
-//! sent twice. (This needs the program to see our renewal or us to see the frame; the kernel's
-//! wake-up of a packet socket's reader has the memory barrier for its side, we have a fence for
-//! ours.)
+//! passed the program, a few microseconds after its copy was made. A forwarder therefore counts the
+//! frames that wait, then asks whether they are [`ours`](Guard::ours), which reads the clock. It
+//! takes no more than were counted. All that had arrived while the heartbeat was still fresh is
+//! ours. [`GUARD`] is left between what we and the program call fresh, for a processor that is
+//! interrupted between copy and program. After a lapse `beat` renews first and says
+//! [`Promise::Lapsed`]; then what waits is thrown away, for the kernel has forwarded it, and what
+//! comes is ours again. A frame that comes in between may be lost by that; none is sent twice. For
+//! this, the program must see our renewal or we must see the frame. The kernel's wake-up of a
+//! packet socket's reader is a memory barrier on its side, and we have a fence on ours.
 pub mod attach;
 mod gate;
 mod hold;
@@ -43,9 +42,9 @@ use hold::Hold;
 use installed::{Installed, installed};
 pub use installed::{find, holds, remove};
 
-/// How long the heartbeat stays fresh after it was renewed, of which [`GUARD`] is not ours: time
-/// for four of the [`BEAT`](crate::device::guard::BEAT)s, so that a busy machine does not make it
-/// lapse.
+/// How long the heartbeat stays fresh after it was renewed. That is time for four of the
+/// [`BEAT`](crate::device::guard::BEAT)s, so that a busy machine does not make it lapse. The last
+/// part of it, [`GUARD`], is not ours.
 pub const VALID: Span = Span::from_millis(300);
 /// How long before its end we call it stale ourselves.
 pub const GUARD: Span = Span::from_millis(100);
@@ -78,8 +77,8 @@ impl FailOpen {
     /// until the first beat. What a gate that is gone has left there is replaced.
     ///
     /// # Errors
-    /// A living gate holds one of them; the kernel refuses. Then everything is as it was, but for
-    /// leftovers.
+    /// A living gate holds one of them; the kernel refuses. Then everything is as it was, except
+    /// for leftovers.
     pub fn install(interfaces: [u32; 2], now: Time) -> io::Result<FailOpen> {
         let holds = Hold::both(interfaces)?;
         let netlink = &mut Netlink::open()?;
@@ -180,7 +179,7 @@ impl FailOpen {
     }
 
     /// Lets the heartbeat be fresh until `until`. Whether it had held is judged when that is
-    /// written, not when `until` was decided upon: whoever is stopped in between finds out
+    /// written, not when `until` was decided upon: a thread that was stopped in between finds out
     /// here.
     pub fn promise(&mut self, until: Time) -> Promise {
         let old = self.gate.valid_until;
