@@ -29,7 +29,7 @@ use crate::machine::namespaces;
 use crate::path::rehash::Rehash;
 use crate::run::plan::{GatePlan, Settings};
 use crate::run::way::Way;
-use meter::Meter;
+use meter::WireMeter;
 pub use process::Process;
 use processors::Processors;
 pub use rig::{Rig, SERVER};
@@ -164,7 +164,7 @@ impl Demo {
         processors.as_others()?;
         let mut running = Running { demo: self, watch, begun, gate, traffic: Traffic::default() };
         running.until_open(&rig)?;
-        let meter = Meter::start(&rig, flows.len())?;
+        let meter = WireMeter::start(&rig, flows.len())?;
         running.traffic = Traffic::listen(&rig, &self.groups)?;
         let time = Duration::from_nanos((self.warmup + self.duration).as_nanos()) + SPARE;
         let group_of = |flow: &DemoFlow| flow.group;
@@ -310,7 +310,7 @@ impl Running<'_> {
     fn until_begun(
         &mut self,
         rig: &Rig,
-        meter: &Meter,
+        meter: &WireMeter,
         flows: &[DemoFlow],
         time: Duration,
     ) -> Result<(), DemoError> {

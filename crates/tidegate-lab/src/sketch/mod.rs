@@ -7,8 +7,8 @@
 //! CARE's list looks back.
 //!
 //! ```
-//! use tidegate_lab::sketch::{Method, Skew, Study, run};
-//! let table = run(&Study { flows: vec![100], seeds: 5, seed: 1 }, &()).unwrap();
+//! use tidegate_lab::sketch::{Method, Skew, Trials, run};
+//! let table = run(&Trials { flows: vec![100], seeds: 5, seed: 1 }, &()).unwrap();
 //! let row = table.row(Method::MinCountCensored, Skew::Equal, 100).unwrap();
 //! assert!(row.rmse < 0.02);
 //! ```
@@ -39,7 +39,7 @@ const BATCH: usize = 4096;
 
 /// What to find out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Study {
+pub struct Trials {
     /// Numbers of flows that may send, ascending.
     pub flows: Vec<u64>,
     /// Replications.
@@ -103,7 +103,7 @@ fn packets(flows: u64) -> u64 {
 ///
 /// # Errors
 /// Cancelled by `watch`.
-pub fn run(study: &Study, watch: &dyn Watch) -> Result<Table, Cancelled> {
+pub fn run(study: &Trials, watch: &dyn Watch) -> Result<Table, Cancelled> {
     let seeds: Vec<u64> = (0..study.seeds as u64).map(|n| study.seed + n).collect();
     let populations: Vec<(Skew, u64, Population)> = Skew::ALL
         .into_iter()

@@ -35,9 +35,9 @@ use tidegate::{Span, Time};
 use crate::device::guard::{Guard, Promise};
 use crate::machine::clock;
 use crate::machine::netlink::Netlink;
-use attach::Place;
+use attach::Installation;
 use gate::Restore;
-pub use gate::{Gate, Holder};
+pub use gate::{Holder, KernelGate};
 use hold::Hold;
 use installed::{Installed, installed};
 pub use installed::{find, holds, remove};
@@ -67,7 +67,7 @@ pub struct FailOpen {
     _holds: Option<[Hold; 2]>,
     state: Array<MapData, [u64; 6]>,
     counts: PerCpuArray<MapData, [u64; 2]>,
-    gate: Gate,
+    gate: KernelGate,
     /// The program's number.
     program: u32,
 }
@@ -92,8 +92,9 @@ impl FailOpen {
         }
         let restore = [0, 1]
             .map(|at| old[at].map_or_else(Restore::default, |o| o.gate.restore_of(interfaces[at])));
-        let places = old.map(|old| if old.is_some() { Place::Replace } else { Place::Empty });
-        let gate = Gate {
+        let places =
+            old.map(|old| if old.is_some() { Installation::Replace } else { Installation::Empty });
+        let gate = KernelGate {
             valid_until: Time::ZERO,
             interfaces,
             holder: Some(Holder::ourselves()),
@@ -119,7 +120,7 @@ impl FailOpen {
     pub(crate) fn try_out() -> io::Result<()> {
         let netlink = &mut Netlink::open()?;
         let loopback = [1, 1];
-        let gate = Gate {
+        let gate = KernelGate {
             valid_until: Time::ZERO,
             interfaces: loopback,
             holder: None,
@@ -127,12 +128,12 @@ impl FailOpen {
         };
         let (_fail_open, program) = FailOpen::load(gate)?;
         attach::add_clsact(netlink, 1)?;
-        attach::attach(netlink, 1, program_fd(&program)?, Place::Empty)?;
+        attach::attach(netlink, 1, program_fd(&program)?, Installation::Empty)?;
         attach::detach(netlink, 1)?;
         attach::delete_clsact(netlink, 1)
     }
 
-    fn load(gate: Gate) -> io::Result<(FailOpen, Ebpf)> {
+    fn load(gate: KernelGate) -> io::Result<(FailOpen, Ebpf)> {
         let mut program = Ebpf::load(OBJECT).map_err(told("the program cannot be loaded"))?;
         let state = program.take_map("GATE").ok_or_else(damaged)?;
         let counts = program.take_map("COUNTS").ok_or_else(damaged)?;
@@ -151,7 +152,12 @@ impl FailOpen {
 
     /// Puts the program in its places; what has to be undone later is written down before it is
     /// done.
-    fn put(&mut self, netlink: &mut Netlink, program: &Ebpf, places: [Place; 2]) -> io::Result<()> {
+    fn put(
+        &mut self,
+        netlink: &mut Netlink,
+        program: &Ebpf,
+        places: [Installation; 2],
+    ) -> io::Result<()> {
         let fd = program_fd(program)?;
         for (at, place) in places.into_iter().enumerate() {
             let interface = self.gate.interfaces[at];
@@ -183,7 +189,7 @@ impl FailOpen {
     /// here.
     pub fn promise(&mut self, until: Time) -> Promise {
         let old = self.gate.valid_until;
-        let renewed = self.write(Gate { valid_until: until, ..self.gate });
+        let renewed = self.write(KernelGate { valid_until: until, ..self.gate });
         fence(Ordering::SeqCst);
         if clock::now() + GUARD <= old && renewed.is_ok() { Promise::Kept } else { Promise::Lapsed }
     }
@@ -194,7 +200,7 @@ impl FailOpen {
     /// The kernel's; the heartbeat ends by itself then.
     pub fn open(&mut self) -> io::Result<()> {
         let ours = self.gate;
-        let result = self.write(Gate { valid_until: Time::ZERO, holder: None, ..ours });
+        let result = self.write(KernelGate { valid_until: Time::ZERO, holder: None, ..ours });
         self.gate.holder = ours.holder; // a beat takes it up again
         result
     }
@@ -234,7 +240,7 @@ impl FailOpen {
         Ok([by(0)?, by(1)?])
     }
 
-    fn write(&mut self, gate: Gate) -> io::Result<()> {
+    fn write(&mut self, gate: KernelGate) -> io::Result<()> {
         self.state.set(0, gate.words(), 0).map_err(told("the heartbeat cannot be written"))?;
         self.gate = gate;
         Ok(())
