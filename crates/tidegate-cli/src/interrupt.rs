@@ -18,8 +18,8 @@ pub fn listen() {
     });
 }
 
-/// As [`listen`], but for work that leaves something to be removed: asked twice, it still ends in
-/// order.
+/// As [`listen`], except that it is for work that leaves something to be removed: asked twice, it
+/// still ends in order.
 pub fn listen_and_tidy() {
     TIDYING.store(true, SeqCst);
     listen();

@@ -1,7 +1,7 @@
 //! `tidegate gate demo`: kernel TCP and a flood through the gateway, in three network namespaces.
 //!
-//! Senders and receivers are iperf3's, the gateway is a process of its own with its own command
-//! line, and who got what is counted on the wires at its two ends. Everything is gone when a
+//! Senders and receivers are iperf3's. The gateway is a process of its own with its own command
+//! line. Who got what is counted on the wires at its two ends. Everything is gone when a
 //! measurement ends, however it ends.
 mod meter;
 mod process;
@@ -29,7 +29,7 @@ use crate::machine::namespaces;
 use crate::path::rehash::Rehash;
 use crate::run::plan::{GatePlan, Settings};
 use crate::run::way::Way;
-use meter::Meter;
+use meter::WireMeter;
 pub use process::Process;
 use processors::Processors;
 pub use rig::{Rig, SERVER};
@@ -124,7 +124,7 @@ const MTU: u32 = 1500;
 const BEAT: Duration = Duration::from_millis(50);
 /// How long the gateway, or a group of senders, may take to begin.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// After which time a sender of which nothing has come through is not heard.
+/// A sender is not heard if nothing of it has come through in this time.
 const UNHEARD: Duration = Duration::from_secs(1);
 /// Between the beginning of one group and the next: a flood meets connections and not their
 /// handshakes and slow start.
@@ -164,7 +164,7 @@ impl Demo {
         processors.as_others()?;
         let mut running = Running { demo: self, watch, begun, gate, traffic: Traffic::default() };
         running.until_open(&rig)?;
-        let meter = Meter::start(&rig, flows.len())?;
+        let meter = WireMeter::start(&rig, flows.len())?;
         running.traffic = Traffic::listen(&rig, &self.groups)?;
         let time = Duration::from_nanos((self.warmup + self.duration).as_nanos()) + SPARE;
         let group_of = |flow: &DemoFlow| flow.group;
@@ -310,7 +310,7 @@ impl Running<'_> {
     fn until_begun(
         &mut self,
         rig: &Rig,
-        meter: &Meter,
+        meter: &WireMeter,
         flows: &[DemoFlow],
         time: Duration,
     ) -> Result<(), DemoError> {

@@ -1,5 +1,5 @@
-//! A folder of a description and the scenarios that it names, as a paper's or a suite's: its files,
-//! and what the description's tables are made of while it is read.
+//! A folder of a description and the scenarios that it names, as a paper's or a suite's. This file
+//! has the folder's files, and what the description's tables are made of while it is read.
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 /// A folder: its name and the texts of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folder<'t> {
-    /// The short name by which the command knows it.
+    /// The short name that the command knows it by.
     pub name: Cow<'t, str>,
     /// Name and text of each file.
     pub files: Vec<(Cow<'t, str>, Cow<'t, str>)>,
@@ -198,7 +198,7 @@ pub(crate) fn filled(text: &str, vary: &Vary, index: usize) -> String {
     })
 }
 
-/// The first `{NAME}` in `text` for which there is no list.
+/// The first `{NAME}` in `text` that has no list.
 pub(crate) fn stray<'t>(text: &'t str, vary: &Vary) -> Option<&'t str> {
     let mut parts = text.split('{').skip(1).filter_map(|part| Some(part.split_once('}')?.0));
     let named = |name: &&str| {

@@ -9,7 +9,7 @@ const SFQ_DEPTH: u64 = 127;
 /// What a full packet takes of the kernel's memory (its `truesize`), in bytes: a buffer of 2 KiB
 /// and what describes it. Cake's `memlimit` counts that, not lengths.
 const MEMORY: u64 = 2304;
-/// PIE's α and β are told to tc in sixteenths.
+/// `tc` takes PIE's α and β in sixteenths.
 const SIXTEENTHS: f64 = 16.0;
 
 /// The commands that put `spec` with the parameters `config` in front of `link`, on the interface
@@ -51,7 +51,7 @@ pub fn line(row: &Row, link: &Link) -> Result<Option<(String, Linux)>, ConfigErr
     Ok(text.map(|text| (format!("tc qdisc replace dev DEV root {text}"), linux)))
 }
 
-/// What `tc` is told, with every brace filled; none if one asks for what is not there.
+/// The words for `tc`, with every brace filled; none if one asks for what is not there.
 fn filled(linux: &Linux, config: &AnyConfig, link: &Link) -> Option<String> {
     let words = Words { config, link };
     let mut text = String::new();

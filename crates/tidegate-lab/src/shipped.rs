@@ -46,8 +46,9 @@ pub fn names() -> Vec<&'static str> {
     SCENARIOS.iter().map(|(name, _)| *name).collect()
 }
 
-/// The scenario that `argument` means, with `sets` applied: the file of that path if there is one,
-/// else the shipped scenario of that name, or that of a shipped suite (`protection/flood.toml`).
+/// The scenario that `argument` means, with `sets` applied. That is the file of that path if there
+/// is one, else the shipped scenario of that name, or that of a shipped suite
+/// (`protection/flood.toml`).
 ///
 /// # Errors
 /// Neither is there, or what is there is wrong.

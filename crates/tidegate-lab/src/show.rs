@@ -236,7 +236,7 @@ fn source(name: &str, what: &str) -> Page {
     page
 }
 
-/// The keys of a connection, but for one.
+/// The keys of a connection, without one of them.
 fn connection(connection: &Connection, but: &str) -> Vec<Block> {
     let keys = connection.keys();
     keys.iter()

@@ -10,7 +10,7 @@ pub use notes::{
 
 /// How a group fared against its fair share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Standing {
     /// It got less than half.
     Starved,
     /// It got less than four fifths.
@@ -21,14 +21,14 @@ pub enum Verdict {
     Greedy,
 }
 
-impl Verdict {
+impl Standing {
     /// The verdict on a group that got `share` times its fair share.
-    pub fn of(share: f64) -> Verdict {
+    pub fn of(share: f64) -> Standing {
         match share {
-            s if s < 0.5 => Verdict::Starved,
-            s if s < 0.8 => Verdict::Short,
-            s if s <= 1.5 => Verdict::Fair,
-            _ => Verdict::Greedy,
+            s if s < 0.5 => Standing::Starved,
+            s if s < 0.8 => Standing::Short,
+            s if s <= 1.5 => Standing::Fair,
+            _ => Standing::Greedy,
         }
     }
 }
@@ -221,8 +221,8 @@ fn part(group: &Group, wording: Wording) -> String {
     };
     let fair =
         if wording == Wording::Full { format!(" of {its} fair share") } else { String::new() };
-    match Verdict::of(share) {
-        Verdict::Greedy => {
+    match Standing::of(share) {
+        Standing::Greedy => {
             format!("{name} {takes} {rate}, {} times {its} fair share", times(share))
         }
         _ if offends(group) => format!("{name} {is} held to {rate}"),

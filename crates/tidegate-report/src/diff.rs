@@ -31,12 +31,12 @@ pub struct Row {
     /// The second − the first, and how likely it is by chance; none where a side has no interval.
     pub compared: Option<Compared>,
     /// What follows.
-    pub verdict: Verdict,
+    pub verdict: Likeness,
 }
 
 /// Whether a figure differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum Likeness {
     /// It does, also by Holm's correction for so many figures.
     Certain,
     /// The interval of the difference leaves out zero; of so many figures some do by chance.
@@ -130,7 +130,7 @@ impl Diff {
     }
 
     /// How many figures have this verdict.
-    pub fn count(&self, verdict: Verdict) -> usize {
+    pub fn count(&self, verdict: Likeness) -> usize {
         self.rows.iter().filter(|row| row.verdict == verdict).count()
     }
 
@@ -146,12 +146,12 @@ impl Diff {
         let bound = holm::bound(&chances, 0.05);
         for row in &mut self.rows {
             let beyond = row.chance().zip(bound).is_some_and(|(chance, bound)| chance <= bound);
-            if row.verdict == Verdict::Differs && beyond {
-                row.verdict = Verdict::Certain;
+            if row.verdict == Likeness::Differs && beyond {
+                row.verdict = Likeness::Certain;
             }
         }
         let chance = |row: &Row| match row.verdict {
-            Verdict::Certain | Verdict::Differs => row.chance().unwrap_or(1.0),
+            Likeness::Certain | Likeness::Differs => row.chance().unwrap_or(1.0),
             // The others stay in the order of the table.
             _ => 1.0,
         };
@@ -165,7 +165,7 @@ impl Row {
     /// How likely chance makes so great a difference; none where that is not known, or there is
     /// none.
     pub fn chance(&self) -> Option<f64> {
-        self.compared.filter(|_| self.verdict != Verdict::Same).map(|compared| compared.chance)
+        self.compared.filter(|_| self.verdict != Likeness::Same).map(|compared| compared.chance)
     }
 }
 
@@ -174,12 +174,12 @@ fn row(place: &[String], metric: &Name, of_a: &Values, of_b: &Values) -> Option<
     let (a, b) = (of_a.figure(metric.pool)?, of_b.figure(metric.pool)?);
     let compared = compared(metric.pool, (of_a, a), (of_b, b));
     let verdict = match compared {
-        _ if of_a.same_as(of_b) => Verdict::Same,
-        None => Verdict::Unknown,
+        _ if of_a.same_as(of_b) => Likeness::Same,
+        None => Likeness::Unknown,
         Some(compared) => match interval::differ(compared.difference) {
-            Some(true) => Verdict::Differs,
-            Some(false) => Verdict::Alike,
-            None => Verdict::Unknown,
+            Some(true) => Likeness::Differs,
+            Some(false) => Likeness::Alike,
+            None => Likeness::Unknown,
         },
     };
     Some(Row { place: place.to_vec(), metric: metric.clone(), a, b, compared, verdict })

@@ -22,7 +22,7 @@ pub use look::{Colour, Look, columns_that_fit, left_out};
 use look::{fit, widest, wrapped};
 use notes::notes;
 
-use crate::answer::{Verdict, clauses, offends, share, worst};
+use crate::answer::{Standing, clauses, offends, share, worst};
 use crate::detail::{self, Detail};
 use crate::html::escape;
 use crate::{Delay, Document, Figure, Group, human};
@@ -326,12 +326,12 @@ fn delays(delay: &Delay, with: Intervals) -> [Cell; 2] {
 /// what is fair.
 fn share_cell(group: &Group, with: Intervals) -> Cell {
     let Some(share) = share(group) else { return Cell::new(human::NONE) };
-    let colour = match Verdict::of(share.mean()) {
-        Verdict::Greedy => Color::Red,
-        Verdict::Fair => Color::Green,
+    let colour = match Standing::of(share.mean()) {
+        Standing::Greedy => Color::Red,
+        Standing::Fair => Color::Green,
         _ if offends(group) => Color::Green,
-        Verdict::Short => Color::Yellow,
-        Verdict::Starved => Color::Red,
+        Standing::Short => Color::Yellow,
+        Standing::Starved => Color::Red,
     };
     with.ratio(Some(share)).fg(colour).add_attribute(Attribute::Bold)
 }

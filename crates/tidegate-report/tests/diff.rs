@@ -1,7 +1,7 @@
 //! Two results beside each other, against what is worked out by hand.
 use std::sync::Arc;
 
-use tidegate_report::diff::{Diff, Figures, NoDiff, Verdict};
+use tidegate_report::diff::{Diff, Figures, Likeness, NoDiff};
 use tidegate_report::table::{self, Look, Shown};
 use tidegate_report::tidy::{Column, Values};
 use tidegate_report::{Document, Figure, Group, Tidy, pool};
@@ -69,7 +69,7 @@ fn the_same_seeds_are_paired() {
     assert!((compared.difference.ci95().unwrap() - half).abs() < 0.05, "{compared:?}");
     // t = 1200 / √15000 = 9.798 with 4 degrees of freedom; Student's density summed up beyond it.
     assert!((compared.chance - 6.0818e-4).abs() < 1e-7, "{compared:?}");
-    assert_eq!(row.verdict, Verdict::Certain);
+    assert_eq!(row.verdict, Likeness::Certain);
 }
 
 /// Of other seeds: variances 2.5e8 of both, so that the error is √(2 · 5e7) = 10^4 with 8 degrees
@@ -84,7 +84,7 @@ fn other_seeds_are_compared_by_welch() {
     assert!((compared.difference.ci95().unwrap() - 23_060.0).abs() < 0.5, "{compared:?}");
     // Student's density summed up beyond t = 1.2.
     assert!((compared.chance - 0.264_467).abs() < 1e-6, "{compared:?}");
-    assert_eq!(goodput(&diff).verdict, Verdict::Alike);
+    assert_eq!(goodput(&diff).verdict, Likeness::Alike);
 }
 
 /// The link's figure stands in each group's rows and is one; a cell's number is no key.
@@ -105,7 +105,7 @@ fn places_are_matched_by_what_they_are() {
         "s 1000000 red tcp goodput_bps",
     ];
     assert_eq!(places, places_of);
-    assert_eq!((diff.count(Verdict::Same), diff.tested()), (3, 0));
+    assert_eq!((diff.count(Likeness::Same), diff.tested()), (3, 0));
     let only = Diff::new(&a, &b, |name| name == "goodput_bps").unwrap();
     assert_eq!(only.rows.len(), 2);
 }
@@ -124,8 +124,8 @@ fn what_only_one_has_is_counted() {
     let diff = Diff::new(&a, &b, all).unwrap();
     // A place of the group and one of its link.
     assert_eq!((diff.alone, diff.one_sided), ([2, 0], 1));
-    let verdicts: Vec<Verdict> = diff.rows.iter().map(|row| row.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Unknown, Verdict::Unknown, Verdict::Same]);
+    let verdicts: Vec<Likeness> = diff.rows.iter().map(|row| row.verdict).collect();
+    assert_eq!(verdicts, [Likeness::Unknown, Likeness::Unknown, Likeness::Same]);
     let text = table::diff(&diff, Shown::Different, &Look::plain());
     assert!(
         text.starts_with("0 of 3 figures differ. 1 figure is the same to the last digit. 2"),
@@ -203,9 +203,9 @@ fn rare_events_are_judged_where_one_side_can_be() {
         let diff = Diff::new(&with(a), &with(b), |name| name == "loss_ratio").unwrap();
         diff.rows[0].verdict
     };
-    assert_eq!(verdict([0.0; 3], [0.05, 0.051, 0.052]), Verdict::Certain);
-    assert_eq!(verdict([0.0, 0.0, 1e-4], [0.0, 0.0, 3e-4]), Verdict::Unknown);
-    assert_eq!(verdict([0.0; 3], [0.0; 3]), Verdict::Same);
+    assert_eq!(verdict([0.0; 3], [0.05, 0.051, 0.052]), Likeness::Certain);
+    assert_eq!(verdict([0.0, 0.0, 1e-4], [0.0, 0.0, 3e-4]), Likeness::Unknown);
+    assert_eq!(verdict([0.0; 3], [0.0; 3]), Likeness::Same);
 }
 
 /// Those that differ come first, the least likely ones before; marks and signs are right.
@@ -221,15 +221,15 @@ fn the_table_says_what_differs_first() {
         Figures::by_seed(&table(&rows)).unwrap()
     };
     let diff = Diff::new(&rows(0.0, 0), &rows(1e6, 100), all).unwrap();
-    let found: Vec<(&str, Verdict)> =
+    let found: Vec<(&str, Likeness)> =
         diff.rows.iter().map(|row| (row.place[3].as_str(), row.verdict)).collect();
     assert_eq!(
         found,
         [
-            ("strong", Verdict::Certain),
-            ("slight", Verdict::Certain),
-            ("alike", Verdict::Same),
-            ("", Verdict::Same)
+            ("strong", Likeness::Certain),
+            ("slight", Likeness::Certain),
+            ("alike", Likeness::Same),
+            ("", Likeness::Same)
         ]
     );
     let text = table::diff(&diff, Shown::All, &Look::plain());
@@ -280,7 +280,7 @@ fn the_table_and_the_json_tell_the_same_figures() {
     let summary = |name: &str| json["summary"][name].as_u64().unwrap() as usize;
     let unlike = summary("differ") + summary("same") + summary("without_interval");
     assert_eq!(summary("figures"), diff.rows.len());
-    assert_eq!(unlike + diff.count(Verdict::Alike), diff.rows.len());
+    assert_eq!(unlike + diff.count(Likeness::Alike), diff.rows.len());
     assert_eq!((summary("tested"), summary("one_sided")), (diff.tested(), 0));
     assert_eq!(json["queues"], serde_json::json!(["red", "sfb"]));
     let text = table::diff(&diff, Shown::All, &Look::plain());
@@ -337,7 +337,7 @@ fn a_long_diff_is_cut_unless_all_is_asked_for() {
     };
     let (a, b) = (of(0.0, 0..6), of(5e5, 6..12));
     let diff = Diff::new(&a, &b, |name| name == "goodput_bps").unwrap();
-    assert_eq!(diff.count(Verdict::Certain), 130);
+    assert_eq!(diff.count(Likeness::Certain), 130);
     let lines = |shown| {
         let text = table::diff(&diff, shown, &Look::plain());
         (
@@ -364,7 +364,7 @@ fn rows_may_stand_in_any_order_and_lack_values() {
     turned.push(("s", 1e6, "red", 6, "tcp", Some(f64::NAN), f64::INFINITY));
     turned.push(("s", 1e6, "red", 7, "tcp", None, f64::NAN));
     let diff = Diff::new(&figures(&rows), &figures(&turned), all).unwrap();
-    assert_eq!(diff.count(Verdict::Same), diff.rows.len(), "{:?}", diff.rows);
+    assert_eq!(diff.count(Likeness::Same), diff.rows.len(), "{:?}", diff.rows);
     let link = &figures(&rows);
     assert_eq!(link.units(), ["", "bit/s", "", ""]);
     assert_eq!(link.places().len(), 2, "a place of the group and one of its link");

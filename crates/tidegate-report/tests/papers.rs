@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use tidegate_report::papers::{
-    self, Board, Cell, Chart, ChartLine, Claim, Experiment, Explanation, Fitted, KINDS, Made, Map,
-    Page, Paper, Point, Readings, Reread, Section, render,
+    self, Board, Cell, Chart, ChartLine, Experiment, Explanation, Fitted, JudgedClaim, KINDS, Made,
+    Map, Page, Point, Readings, Reproduced, Reread, Section, render,
 };
 
 const MADE: Made<'_> = Made { version: "1.2.3", command: "tidegate paper run <all>", note: "" };
 
-fn claim(setting: &str, kind: &'static str) -> Claim {
-    Claim {
+fn claim(setting: &str, kind: &'static str) -> JudgedClaim {
+    JudgedClaim {
         experiment: "X1".into(),
         setting: setting.into(),
         queue: "red <2>".into(),
@@ -47,7 +47,7 @@ fn chart() -> Chart {
 
 /// A claim of each kind, two of which name the same reason, and one of everything else.
 fn section() -> Section {
-    let mut claims: Vec<Claim> =
+    let mut claims: Vec<JudgedClaim> =
         KINDS.iter().zip(["a", "b", "c", "d", "e", "f"]).map(|(kind, s)| claim(s, kind)).collect();
     claims.push(claim("g", "differs"));
     for claim in claims.iter_mut().filter(|claim| claim.kind == "differs") {
@@ -99,8 +99,8 @@ fn section() -> Section {
     }
 }
 
-fn paper() -> Paper {
-    Paper {
+fn paper() -> Reproduced {
+    Reproduced {
         folder: "small".into(),
         key: "nobody1999".into(),
         title: "Queues & floods".into(),
@@ -144,7 +144,7 @@ fn there_is_a_page_for_each_paper_and_a_file_for_each_figure() {
     ];
     assert_eq!(names, expected);
     let bare = Section { charts: vec![], maps: vec![], ..section() };
-    let without = render(&[Paper { sections: vec![bare], ..paper() }], &MADE);
+    let without = render(&[Reproduced { sections: vec![bare], ..paper() }], &MADE);
     assert_eq!(without.len(), 2, "no chart, no chart library");
     assert!(!text_of(&without, "small.html").contains("<script"));
 }
@@ -171,7 +171,7 @@ fn both_pages_count_each_kind_of_verdict() {
 #[test]
 fn a_kind_that_no_claim_has_is_left_out_of_the_answer() {
     let one = Section { claims: vec![claim("a", "holds")], explanations: vec![], ..section() };
-    let pages = render(&[Paper { sections: vec![one], fitted: vec![], ..paper() }], &MADE);
+    let pages = render(&[Reproduced { sections: vec![one], fitted: vec![], ..paper() }], &MADE);
     let page = text_of(&pages, "small.html");
     let answer = &page[page.find("<ul class=\"answer\">").unwrap()..page.find("</ul>").unwrap()];
     assert_eq!(answer.matches("<li>").count(), 1, "{answer}");
@@ -219,7 +219,7 @@ fn what_differs_has_its_reason_with_its_count_and_evidence() {
         explanations: section().explanations.into_iter().map(|(why, _)| (why, 1)).collect(),
         ..section()
     };
-    let pages = render(&[Paper { sections: vec![alone], ..paper() }], &MADE);
+    let pages = render(&[Reproduced { sections: vec![alone], ..paper() }], &MADE);
     assert!(text_of(&pages, "small.html").contains("<b>One claim.</b>"));
 }
 
@@ -309,7 +309,7 @@ fn odd_charts_are_pictures_too() {
 
 #[test]
 fn pages_of_several_papers_share_what_they_can() {
-    let second = Paper { folder: "second".into(), title: "Another".into(), ..paper() };
+    let second = Reproduced { folder: "second".into(), title: "Another".into(), ..paper() };
     let pages = render(&[paper(), second], &MADE);
     let mut names: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
     names.sort_unstable();
@@ -323,7 +323,7 @@ fn pages_of_several_papers_share_what_they_can() {
     assert_eq!(text_of(&pages, "index.html").matches("<a href=\"second.html\">").count(), 2);
     let none = render(&[], &MADE);
     assert_eq!(none.len(), 1, "of no papers there is an index");
-    let empty = render(&[Paper { folder: "bare".into(), ..Paper::default() }], &MADE);
+    let empty = render(&[Reproduced { folder: "bare".into(), ..Reproduced::default() }], &MADE);
     assert!(!text_of(&empty, "index.html").contains("NaN"), "no claim, and no part of none");
 }
 
@@ -337,7 +337,7 @@ fn maps_and_boards_stand_in_the_page_and_in_files() {
         command: "tidegate paper map".into(),
     };
     let with = Section { maps: vec![map], ..section() };
-    let pages = render(&[Paper { sections: vec![with], ..paper() }], &MADE);
+    let pages = render(&[Reproduced { sections: vec![with], ..paper() }], &MADE);
     let svg = text_of(&pages, "figures/small-jain.svg");
     roxmltree::Document::parse(svg).expect("well-formed");
     assert!(svg.contains("Jain &amp; all") && svg.contains(">0.123<"), "{svg}");

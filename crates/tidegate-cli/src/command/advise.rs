@@ -4,7 +4,7 @@ mod page;
 use std::path::PathBuf;
 
 use tidegate::{Bytes, Rate, Size};
-use tidegate_lab::advise::{Advise, AdviseError, Advised, Verdict, advise};
+use tidegate_lab::advise::{Advise, AdviseError, Advised, Conclusion, advise};
 use tidegate_lab::replay::default_limit;
 use tidegate_lab::results::{self, File, Manifest};
 use tidegate_lab::{Outcome, QueueSpec};
@@ -44,7 +44,7 @@ pub struct Args {
     /// How much may wait, as in "125 kB" or "100 packets" [default: what the link sends in 100 ms]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     limit: Option<Size>,
-    /// The usual length of a packet, by which queues turn bytes into packets and back
+    /// The usual length of a packet; queues turn bytes into packets and back by it
     #[arg(
         long,
         value_name = "SIZE",
@@ -114,11 +114,11 @@ impl Args {
     }
 
     /// Fails where there was nothing to advise on.
-    fn advised(&self, verdict: Verdict) -> Result<(), Failure> {
+    fn advised(&self, verdict: Conclusion) -> Result<(), Failure> {
         let why = match verdict {
-            Verdict::Change | Verdict::Keep => return Ok(()),
-            Verdict::NothingToMend => "there is no congestion in it",
-            Verdict::NobodyToHelp => "nobody in it reacts to congestion",
+            Conclusion::Change | Conclusion::Keep => return Ok(()),
+            Conclusion::NothingToMend => "there is no congestion in it",
+            Conclusion::NobodyToHelp => "nobody in it reacts to congestion",
         };
         Err(Failure::Input(format!("{}: {why}, so there is no advice", self.capture.display())))
     }

@@ -7,10 +7,10 @@ use crate::output;
 
 /// Check a scenario and print what follows from it, without running it.
 ///
-/// Says what is wrong with line and column, or else prints what one would work out by hand: the
-/// bandwidth-delay product, base round-trip times, fair shares, the buffer in milliseconds, each
-/// queue's parameters and state, and how long the run will take. Warns of loads that a link without
-/// a queue cannot carry, and names the link.
+/// Says what is wrong with line and column. Else it prints what one would work out by hand: the
+/// bandwidth-delay product, base round-trip times, fair shares, and the buffer in milliseconds. It
+/// adds each queue's parameters and state, and how long the run will take. It warns of loads that a
+/// link without a queue cannot carry, and names the link.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

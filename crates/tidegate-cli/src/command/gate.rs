@@ -62,10 +62,10 @@ use trial::Places;
 /// A queue that would pass a frame that it cannot mark (its parameter non_ect) drops it here. The
 /// parameter overrules that.
 ///
-/// At the end it reports what was received, sent, lost for which reason, marked, and held. It stops
-/// after --duration, or on Ctrl-C or SIGTERM. Then the kernel forwards what arrives, and what waits
-/// still leaves, for at most --drain. It always ends in order; after a second signal, within a
-/// tenth of a second.
+/// At the end it reports what was received, sent, lost (with the reason), marked, and held. It
+/// stops after --duration, or on Ctrl-C or SIGTERM. Then the kernel forwards what arrives, and what
+/// waits still leaves, for at most --drain. It always ends in order; after a second signal, within
+/// a tenth of a second.
 ///
 /// With --config it does what a file says of one link or several, in both directions or one. The
 /// file can name classes by address, code point or VLAN priority, and prefixes that are never

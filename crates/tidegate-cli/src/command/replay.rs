@@ -25,7 +25,7 @@ const SHOWN: usize = 10;
 /// Says for every flow what it offered and what was delivered, dropped and marked, and how long its
 /// packets waited. Memory does not grow with the file.
 ///
-/// The senders of a capture do not react to what the queue does now: a replay shows what a queue
+/// The senders of a capture do not react to what the queue does now. A replay shows what a queue
 /// would have done to this traffic, not what the traffic would have become. Rates are taken over
 /// the capture's duration; goodput is not known.
 ///
@@ -51,7 +51,7 @@ pub struct Args {
     /// How much may wait, as in "125 kB" or "100 packets" [default: what the link sends in 100 ms]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     limit: Option<Size>,
-    /// The usual length of a packet, by which queues turn bytes into packets and back
+    /// The usual length of a packet; queues turn bytes into packets and back by it
     #[arg(long, value_name = "SIZE", default_value = "1000 B", value_parser = mean_packet, allow_hyphen_values = true)]
     mean_packet: Bytes,
     /// Which packets are one flow: five-tuple, source, destination, pair, or source-prefix/N

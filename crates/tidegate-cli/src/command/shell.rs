@@ -48,7 +48,7 @@ const BY_SIGNAL: i32 = 128;
 ///
 /// The outside is at the address $TIDEGATE_BASE. Shells can be nested; the variable stays that of
 /// the outermost. As root, the outside is this machine. Without root it needs a kernel that lets
-/// users make namespaces, and the outside is an empty network: name ports with --forward, or start
+/// users make namespaces, and the outside is an empty network. Name ports with --forward, or start
 /// servers in a shell around this one (docs/embed/shell.md).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -8,9 +8,9 @@ use crate::output;
 
 /// Show the manual page of a queue, or what a source or a scenario is.
 ///
-/// For a queue: what it does, the paper, its parameters with symbol, range and the value that each
-/// preset gives them, where it differs from the paper, and how much state it keeps. Presets may
-/// scale values to the link; --rate, --limit and --mean-packet say which link.
+/// For a queue: what it does, the paper, its parameters, where it differs from the paper, and how
+/// much state it keeps. Each parameter has its symbol, its range and its value in each preset.
+/// Presets may scale values to the link; --rate, --limit and --mean-packet say which link.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,6 +1,6 @@
 //! `tidegate sketch`: how well flows are counted.
 use tidegate::Bytes;
-use tidegate_lab::sketch::{self, Method, Row, Skew, Study, Table};
+use tidegate_lab::sketch::{self, Method, Row, Skew, Table, Trials};
 use tidegate_report::human;
 use tidegate_report::page::{Block, Page};
 use tidegate_report::table::Look;
@@ -28,7 +28,7 @@ const QUICK: [u64; 5] = [1, 10, 100, 1_000, 10_000];
 /// as much memory as MINCOUNT.
 ///
 /// First each estimator's range: where its error (root mean square, relative to the flows that did
-/// send) is at most 10 %. The same seeds give the same table but for the times, which are measured.
+/// send) is at most 10 %. The same seeds give the same table, except the times, which are measured.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -54,7 +54,7 @@ impl Args {
         interrupt::listen();
         let (flows, seeds) = if self.quick { (&QUICK[..], 5) } else { (&FLOWS[..], 20) };
         let study =
-            Study { flows: flows.into(), seeds: self.seeds.unwrap_or(seeds), seed: self.seed };
+            Trials { flows: flows.into(), seeds: self.seeds.unwrap_or(seeds), seed: self.seed };
         let table = sketch::run(&study, &Onlooker::new())
             .map_err(|sketch::Cancelled| Failure::Interrupted)?;
         if self.json {

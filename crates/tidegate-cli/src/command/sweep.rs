@@ -19,9 +19,9 @@ use crate::{interrupt, output};
 ///
 /// A study is a TOML file that names scenarios, queues, axes and seeds. Its results are one table
 /// with a row for each cell, queue, group and seed (groups.parquet), and their means over seeds
-/// (summary.parquet). What is done is stored while it goes on: the same command, asked again, runs
-/// only what is missing, also after axes or seeds were added. docs/study/sweep.md tells how a study
-/// is written.
+/// (summary.parquet). What is done is stored while it goes on. The same command, given again, runs
+/// only what is missing, also after axes or seeds were added. See docs/study/sweep.md for how a
+/// study is written.
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,

@@ -1,8 +1,7 @@
 //! What each flow offers to the gateway and what its receiver gets, counted on the two wires.
 //!
-//! Frames are counted where they come in to the gateway and where they reach the server, and those
-//! of either place are paired, so that loss and delay are those of the gateway whatever it says of
-//! itself.
+//! Frames are counted where they come in to the gateway and where they reach the server, and the
+//! two counts are paired. So loss and delay are those of the gateway, whatever it says of itself.
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hasher};
 use std::io;
@@ -27,7 +26,7 @@ pub const GRID: Span = Span::from_millis(100);
 
 /// One flow's account. Of the measured time, unless it says otherwise.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Account {
+pub struct FlowCount {
     /// Frames that came in to the gateway.
     pub offered: u64,
     /// Their bytes.
@@ -46,9 +45,9 @@ pub struct Account {
 
 /// What was counted.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reading {
+pub struct WireReading {
     /// Of each flow, by its place.
-    pub flows: Vec<Account>,
+    pub flows: Vec<FlowCount>,
     /// The sum of the times that frames took, and how many, in each piece of the grid.
     pub took_over_time: Vec<(Span, u64)>,
     /// Frames that went by uncounted. Not none: the figures are too small.
@@ -56,9 +55,9 @@ pub struct Reading {
 }
 
 /// A meter at work.
-pub struct Meter {
+pub struct WireMeter {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<io::Result<Reading>>>,
+    thread: Option<JoinHandle<io::Result<WireReading>>>,
 }
 
 #[derive(Default)]
@@ -67,7 +66,7 @@ struct Shared {
     /// The measured time, by the tap's clock in nanoseconds; zero: not yet.
     from: AtomicU64,
     to: AtomicU64,
-    /// Of which flows, by their places, something has reached the server.
+    /// Which flows, by their places, have reached the server with something.
     begun: Box<[AtomicBool]>,
 }
 
@@ -80,12 +79,12 @@ impl Shared {
     }
 }
 
-impl Meter {
+impl WireMeter {
     /// Begins to count `flows` flows on the wires of `rig`.
     ///
     /// # Errors
     /// A wire cannot be tapped.
-    pub fn start(rig: &Rig, flows: usize) -> io::Result<Meter> {
+    pub fn start(rig: &Rig, flows: usize) -> io::Result<WireMeter> {
         let entry = rig.gateway.inside(|| plug(WEST))??;
         let exit = rig.server.inside(|| plug(ARRIVALS))??;
         let shared = Shared::of(flows);
@@ -93,7 +92,7 @@ impl Meter {
         let thread = std::thread::Builder::new()
             .name("meter".into())
             .spawn(move || count.run(Tap::new(entry), Tap::new(exit)))?;
-        Ok(Meter { shared, thread: Some(thread) })
+        Ok(WireMeter { shared, thread: Some(thread) })
     }
 
     /// Whether something of `flow` has reached the server.
@@ -112,14 +111,14 @@ impl Meter {
     ///
     /// # Errors
     /// An interface was gone in between.
-    pub fn finish(mut self) -> io::Result<Reading> {
+    pub fn finish(mut self) -> io::Result<WireReading> {
         self.shared.stop.store(true, SeqCst);
         let thread = self.thread.take().expect("it ends once");
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
-impl Drop for Meter {
+impl Drop for WireMeter {
     fn drop(&mut self) {
         self.shared.stop.store(true, SeqCst);
     }
@@ -135,18 +134,19 @@ struct Inside {
 struct Count {
     shared: Arc<Shared>,
     begun_at: Time,
-    reading: Reading,
+    reading: WireReading,
     inside: HashMap<u64, Inside>,
     line: VecDeque<(Time, u64)>,
 }
 
 impl Count {
     fn new(flows: usize, shared: Arc<Shared>) -> Count {
-        let reading = Reading { flows: vec![Account::default(); flows], ..Reading::default() };
+        let reading =
+            WireReading { flows: vec![FlowCount::default(); flows], ..WireReading::default() };
         Count { shared, begun_at: now(), reading, inside: HashMap::new(), line: VecDeque::new() }
     }
 
-    fn run(mut self, mut entry: Tap, mut exit: Tap) -> io::Result<Reading> {
+    fn run(mut self, mut entry: Tap, mut exit: Tap) -> io::Result<WireReading> {
         while !self.shared.stop.load(SeqCst) {
             // First where they come in: what comes out while we look was seen there before.
             entry.drain(&mut |seen| self.entered(&seen))?;
@@ -278,7 +278,7 @@ mod tests {
         for (ms, number, ecn) in [(100, 0, 2), (110, 1, 3), (1010, 3, 2)] {
             at(ms, &mut |seen| count.left(&seen), number, ecn);
         }
-        let expected = Account {
+        let expected = FlowCount {
             offered: 4,
             offered_bytes: 240,
             delivered: 3,

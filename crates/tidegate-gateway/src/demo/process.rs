@@ -60,7 +60,7 @@ impl Process {
     /// What it said, if it has ended.
     ///
     /// # Errors
-    /// That cannot be told.
+    /// The process could not be polled.
     pub fn ended(&mut self) -> io::Result<Option<String>> {
         let Some(status) = self.child.try_wait()? else { return Ok(None) };
         let said = Some(self.err.all())

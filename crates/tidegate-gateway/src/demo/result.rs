@@ -11,13 +11,18 @@ use tidegate_report::{
     Queue, Series, Source, fair,
 };
 
-use super::meter::{Account, GRID, Reading};
+use super::meter::{FlowCount, GRID, WireReading};
 use super::rig::{SERVER, client};
 use super::traffic::{DemoFlow, Sending, flows};
 use super::{Demo, Measured, Trial};
 
 /// What `reading` says of `trial`, which took `wall`.
-pub(super) fn measured(demo: &Demo, trial: &Trial, reading: Reading, wall: Duration) -> Measured {
+pub(super) fn measured(
+    demo: &Demo,
+    trial: &Trial,
+    reading: WireReading,
+    wall: Duration,
+) -> Measured {
     let view = View::new(demo, &reading);
     let link = &demo.link;
     let by_key = Some(demo.flow_key).filter(|key| *key != FlowKey::FiveTuple);
@@ -62,7 +67,7 @@ pub(super) fn measured(demo: &Demo, trial: &Trial, reading: Reading, wall: Durat
 struct View<'d> {
     demo: &'d Demo,
     flows: Vec<DemoFlow>,
-    accounts: &'d [Account],
+    accounts: &'d [FlowCount],
     /// The flows that the flow key makes one, for each such.
     keys: Vec<Vec<usize>>,
     /// Each flow's fair share in bit/s.
@@ -70,7 +75,7 @@ struct View<'d> {
 }
 
 impl<'d> View<'d> {
-    fn new(demo: &'d Demo, reading: &'d Reading) -> View<'d> {
+    fn new(demo: &'d Demo, reading: &'d WireReading) -> View<'d> {
         let flows = flows(&demo.groups);
         let mut keys: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (i, flow) in flows.iter().enumerate() {
@@ -129,7 +134,7 @@ impl<'d> View<'d> {
         self.keys.iter().filter_map(of)
     }
 
-    fn sum(&self, flows: impl Iterator<Item = usize>, what: fn(&Account) -> u64) -> u64 {
+    fn sum(&self, flows: impl Iterator<Item = usize>, what: fn(&FlowCount) -> u64) -> u64 {
         flows.map(|i| what(&self.accounts[i])).sum()
     }
 
@@ -194,7 +199,7 @@ impl<'d> View<'d> {
     fn flow(&self, flow: DemoFlow) -> report::Flow {
         let index = usize::from(flow.index);
         let account = &self.accounts[index];
-        let Account { offered, delivered, marked, .. } = *account;
+        let FlowCount { offered, delivered, marked, .. } = *account;
         report::Flow {
             index: index as u64,
             label: ends(self.demo, flow).to_string(),
@@ -210,7 +215,7 @@ impl<'d> View<'d> {
         }
     }
 
-    fn series(&self, reading: &Reading) -> Series {
+    fn series(&self, reading: &WireReading) -> Series {
         let pieces =
             self.accounts.iter().map(|a| a.received_over_time.len()).max().unwrap_or_default();
         let grid = |i: usize| (i + 1) as f64 * GRID.as_secs();

@@ -1,6 +1,6 @@
-//! Three namespaces in a row: clients, the gateway, a server; and if it is wanted a cable past the
-//! gateway, for what senders and receivers have to say to each other about a flow, so that no flood
-//! starves it and no queue sees it.
+//! Three namespaces in a row: clients, the gateway, a server. If it is wanted, a cable leads past
+//! the gateway for what senders and receivers say to each other about a flow. No flood starves
+//! that, and no queue sees it.
 //!
 //! ```text
 //! clients 10.77.1.1, .2, … "users" --- "west" gateway "east" --- "server" 10.77.0.2
@@ -41,7 +41,7 @@ const ANY_PORTS: [u16; 2] = [32768, 60999];
 const PREFIX: &str = "gdemo";
 /// What there is in a rig.
 const PARTS: [&str; 3] = ["clients", "gateway", "server"];
-/// Nobody listens there, so that whoever asks is refused: then the way there and back is open.
+/// Nobody listens there, so a connection is refused: then the way there and back is open.
 const CLOSED_PORT: u16 = 9;
 
 /// The three namespaces. What runs inside must have ended before they are dropped.
@@ -167,8 +167,8 @@ impl Rig {
     }
 
     /// Lets what the clients send to `port` by UDP out at `rate` and no faster, in frames of
-    /// `length` bytes, each at its own time: the kernel's timers keep it evenly spaced whoever
-    /// wants the processor.
+    /// `length` bytes, each at its own time. The kernel's timers keep it evenly spaced however busy
+    /// the processor is.
     ///
     /// # Errors
     /// The command that failed, and what it said.

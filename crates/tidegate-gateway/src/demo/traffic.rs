@@ -1,7 +1,7 @@
 //! Who sends: kernel TCP and floods of UDP, by iperf3.
 //!
 //! iperf3 speaks to its receiver over a TCP connection of its own, which goes past the gateway
-//! (`rig`): a flood could starve it, and a queue would take it for one more flow. What was received
+//! (`rig`). A flood could starve it, and a queue would take it for one more flow. What was received
 //! is counted on the wire, and nothing is asked of iperf3 at the end.
 use std::ffi::c_int;
 use std::io;
@@ -20,8 +20,8 @@ use crate::machine::system::{borrow, set_option};
 const UDP_HEADERS: u32 = 14 + 20 + 8;
 /// iperf3 numbers its datagrams.
 const LEAST_PAYLOAD: u32 = 16;
-/// The kernel counts 2304 bytes, twice over, for a full frame: some 900 frames, of which its queue
-/// takes a thousand.
+/// The kernel counts 2304 bytes, twice over, for a full frame. That makes some 900 frames, and its
+/// queue takes a thousand.
 const STOCK: u64 = 1_000_000;
 /// How long a receiver may take to begin.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -170,12 +170,12 @@ impl Traffic {
     /// be well below their buffers.
     ///
     /// Linux acknowledges at once only if what its program has not read makes the window no
-    /// smaller, else when the program has read; and every segment, not every other, as long as
-    /// the window grows. Where programs wait for a processor, beside a flood up
-    /// to a millisecond, acknowledgements so come in trains, and so does what is sent, and a queue
-    /// is measured with the machine's scheduler. A window that has come to its limit, with room
-    /// to spare, depends on no program. To be called again and again, for the kernel forgets
-    /// the limit when it learns how long segments are.
+    /// smaller; else it waits until the program has read. As long as the window grows it
+    /// acknowledges every segment, not every other. Programs wait for a processor, beside a flood
+    /// up to a millisecond. Then acknowledgements come in trains, and so does what is sent: the
+    /// measurement of the queue measures the machine's scheduler too. A window that has come to its
+    /// limit, with room to spare, depends on no program. To be called again and again, for the
+    /// kernel forgets the limit when it learns how long segments are.
     ///
     /// # Errors
     /// The kernel does not let us.
@@ -197,7 +197,7 @@ impl Traffic {
     /// send.
     ///
     /// # Errors
-    /// That cannot be told.
+    /// The state of a process could not be read.
     pub fn broken(&mut self, groups: &[Group]) -> io::Result<Option<String>> {
         let flows = flows(groups);
         for (what, processes) in [("receiver", &mut self.receivers), ("sender", &mut self.senders)]

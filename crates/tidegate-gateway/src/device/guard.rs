@@ -22,9 +22,8 @@ pub enum Promise {
 /// Keeps the promise.
 pub trait Guard {
     /// Renews the promise from the moment of the call on; what had become of it until it was
-    /// renewed. Reads a clock: whoever is stopped on the way here is not to renew by the time
-    /// before that. Called once every [`BEAT`] or so, and whenever it is not
-    /// [ours](Guard::ours).
+    /// renewed. Reads a clock: a thread that was stopped on the way here must not renew by the time
+    /// before that. Called once every [`BEAT`] or so, and whenever it is not [ours](Guard::ours).
     fn beat(&mut self) -> Promise;
 
     /// Whether the promise holds at the moment of the call, so that all frames that arrived before

@@ -35,7 +35,7 @@ pub struct Lossy<P> {
     lost: Lost,
 }
 
-/// How many frames a device has lost, for whoever wants to know.
+/// How many frames a device has lost, for the one that asks.
 #[derive(Clone, Debug, Default)]
 pub struct Lost(Arc<AtomicU64>);
 

@@ -87,7 +87,7 @@ impl End {
         }
     }
 
-    /// Sends a frame of which only the first bytes arrive: it was `wire_len` bytes long.
+    /// Sends a frame that was `wire_len` bytes long; only its first bytes arrive.
     pub fn send_cut_off(&mut self, bytes: &[u8], wire_len: u32) {
         self.put(Frame { bytes: bytes.to_vec(), wire_len, checksum_missing: false });
     }

@@ -16,14 +16,14 @@ pub trait Port {
     /// How many frames have arrived that were not received yet, counted up to `most`. Never waits,
     /// takes nothing.
     ///
-    /// Whoever forwards counts first, then reads the clock, then judges by it whether the kernel's
-    /// program still left the frames to us, and receives no more than were counted: a process
-    /// that is stopped between any two of these steps then never sends on what the kernel has
-    /// forwarded in the meantime.
+    /// A forwarder counts first, then reads the clock. By the clock it judges whether the kernel's
+    /// program still left the frames to us, and it receives no more than were counted. So a process
+    /// that is stopped between any two of these steps never sends on what the kernel has forwarded
+    /// in the meantime.
     fn waiting(&mut self, most: usize) -> usize;
 
-    /// How many frames there are up to the last that has arrived, with those before it that are
-    /// still being written: a device with several queues may finish a later one first. Never
+    /// How many frames there are up to the last that has arrived. Frames before it that are still
+    /// being written count, for a device with several queues may finish a later one first. Never
     /// waits, takes nothing.
     fn begun(&mut self) -> usize {
         self.waiting(usize::MAX)

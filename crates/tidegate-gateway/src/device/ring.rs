@@ -2,10 +2,10 @@
 //! by the batch.
 //!
 //! What arrives is read from an AF_PACKET receive ring of version 2, which hands over each frame at
-//! once; version 3 would save some work, but its blocks close by a timer of a millisecond at best,
-//! and a queue of our own is no excuse for that delay on an idle link. What is sent goes by
-//! `sendmmsg`, which copies it. A transmit ring spares that copy only on hardware: where a frame
-//! stays on the machine the kernel copies it after all, once it meets its receiver.
+//! once. Version 3 would save some work, but its blocks close by a timer of a millisecond at best.
+//! An idle link must not have that delay. What is sent goes by `sendmmsg`, which copies it. A
+//! transmit ring spares that copy only on hardware: where a frame stays on the machine the kernel
+//! copies it after all, once it meets its receiver.
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -32,8 +32,8 @@ const LOOK_EVERY: u32 = 16;
 /// rate.
 pub const SLOTS: usize = 4096;
 
-/// An interface from which every frame is received, whoever it is for, and to which frames are
-/// sent.
+/// An interface from which every frame is received, whatever its destination, and to which frames
+/// are sent.
 ///
 /// Only the process that holds a ring makes its interface hear the frames that are for others.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub struct Ring {
     room: usize,
     /// So many slots were asked for.
     wanted: usize,
-    /// The largest MTU that this was told to be too large.
+    /// The largest MTU that this refused as too large.
     refused: usize,
     exit: OwnedFd,
     leaving: Leaving,

@@ -1,11 +1,11 @@
-//! What a gate may still do once it has started: little, whoever started it.
+//! What a gate may still do once it has started: little, with root's rights or without.
 //!
 //! A start needs much: to load a program, to find one that is there already, to open files that
-//! only root reads. Who has found a mistake in a gate that runs is to get none of that. Threads
-//! that move frames keep [`KEPT`], all others no capability at all; nobody gets any back
-//! (`no_new_privs`); and calls to the kernel that a running gate has no use for are refused with
-//! `EPERM` in every thread. They are refused, and do not kill: a gate that is killed leaves its
-//! users unprotected, one that is refused something says so and goes on.
+//! only root reads. An attacker who has found a mistake in a running gate must get none of that.
+//! Threads that move frames keep [`KEPT`], all others no capability at all. Nobody gets any back
+//! (`no_new_privs`). Calls to the kernel that a running gate does not need are refused with `EPERM`
+//! in every thread. They are refused, and do not kill: a gate that is killed leaves its users
+//! unprotected, one that is refused something says so and goes on.
 //!
 //! Capabilities belong to threads, and no thread can change another's. So threads that are begun
 //! before the start is over begin [without](apart) or [give up](give_up) what they have.
@@ -21,9 +21,9 @@ use seccompiler::{
 
 use crate::machine::doctor;
 
-/// What threads that move frames keep, of what they have: to open a packet socket when an MTU has
-/// grown; to put more into its buffer than others may, and to take the program away at the end; to
-/// write the heartbeat, which kernels before 5.19 let nobody else do.
+/// The capabilities that threads that move frames keep, if they have them. One opens a packet
+/// socket when an MTU has grown. One gives its buffer more than others may have, and takes the
+/// program away at the end. One writes the heartbeat, which kernels before 5.19 let nobody else do.
 pub const KEPT: [Capability; 3] =
     [Capability::CAP_NET_ADMIN, Capability::CAP_NET_RAW, Capability::CAP_BPF];
 
@@ -79,9 +79,9 @@ pub fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     })
 }
 
-/// The start is over. This thread, and those that it begins from here on, keep what it takes to
-/// begin threads that move frames, each of which then [keeps](keep_for) its part; every thread of
-/// the process may only call what a running gate calls.
+/// The start is over. This thread, and those that it begins from here on, keep only what it takes
+/// to begin threads that move frames. Each of those then [keeps](keep_for) its part. Every thread
+/// of the process may only call what a running gate calls.
 ///
 /// # Errors
 /// The kernel knows no such thing, or refuses; as much was done as could be.
@@ -202,7 +202,7 @@ fn allowed() -> Result<Rules, seccompiler::BackendError> {
 /// `BPF_MAP_LOOKUP_ELEM` and `BPF_MAP_UPDATE_ELEM` of linux/bpf.h.
 const MAP_LOOKUP: u64 = 1;
 const MAP_UPDATE: u64 = 2;
-/// Names memory for whoever reads /proc: an allocator may.
+/// Names memory for readers of /proc: an allocator may.
 const PR_SET_VMA: i32 = 0x5356_4d41;
 
 /// Calls that are allowed whatever their arguments.

@@ -1,6 +1,6 @@
 //! What this machine has of what a gateway needs, and the command that gets the rest.
 //!
-//! Whatever can be tried is tried rather than asked for: the program is put at an interface, in a
+//! Whatever can be tried is tried rather than asked for. The program is put at an interface, in a
 //! network namespace that only the trying thread is in and that ends with it.
 use std::fs;
 use std::io;

@@ -12,7 +12,7 @@ use netlink_packet_route::link::{
 use netlink_packet_route::route::{RouteAttribute, RouteMessage, RouteType};
 
 use crate::machine::failopen::attach::{self, Filter};
-use crate::machine::failopen::{self, Gate};
+use crate::machine::failopen::{self, KernelGate};
 use crate::machine::netlink::Netlink;
 use crate::machine::offloads;
 
@@ -56,7 +56,7 @@ pub struct Details {
     /// Whether programs are tied to it by the newer way, which come before every filter.
     pub tcx: bool,
     /// The gate that is installed there, alive or left over.
-    pub gate: Option<Gate>,
+    pub gate: Option<KernelGate>,
     /// Which of the offloads are on that make one frame of several, as `ethtool` calls them.
     pub merging: Vec<&'static str>,
 }

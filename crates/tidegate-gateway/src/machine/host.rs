@@ -15,8 +15,8 @@ const FIRST: i32 = -20;
 ///
 /// Not SCHED_FIFO: a thread that never sleeps, as ours above some 200 Mbit/s, is stopped for 50 ms
 /// of each second there. Where the kernel gives processor time by session
-/// (`kernel.sched_autogroup_enabled`), nice values count only among the threads of one; a process
-/// that leads its own session, such as a service, raises that too.
+/// (`kernel.sched_autogroup_enabled`), nice values count only among the threads of one session. A
+/// process that leads its own session, such as a service, raises the session's value too.
 ///
 /// # Errors
 /// The system refuses.
@@ -29,8 +29,8 @@ pub fn come_first() -> io::Result<()> {
     }
 }
 
-/// Keeps in memory what the process has in memory now and what it touches later of what it has laid
-/// out: no page is written to disk meanwhile, which would hold up whoever wants it back.
+/// Keeps in memory what the process has there now, and what it touches later of what it has laid
+/// out. No page is written to disk meanwhile, which would delay the thread that needs it back.
 ///
 /// # Errors
 /// The system refuses.
@@ -60,9 +60,9 @@ pub enum Room {
     /// The machine has no more than so many: with so many that never sleep it would do hardly
     /// anything else.
     Full(usize),
-    /// The process is given the time of no more than so many, fewer than it may run on (`cpu.max`
-    /// of its control group): when that is used up it is stopped, which loses more than never
-    /// sleeping gains.
+    /// The process may use the time of no more than so many, fewer than it may run on (`cpu.max` of
+    /// its control group). When that is used up it is stopped, which loses more than never sleeping
+    /// gains.
     Rationed(usize),
 }
 

@@ -87,7 +87,7 @@ impl Drop for Namespace {
 }
 
 /// Joins an interface `a` in one namespace with `b` in another by a virtual cable of this `mtu`,
-/// both up, with the offloads off that leave frames unfinished or larger than the wire carries.
+/// both up. Offloads that leave frames unfinished, or larger than the wire carries, are off.
 ///
 /// # Errors
 /// The command that failed, and what it said.

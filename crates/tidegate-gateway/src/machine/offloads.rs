@@ -140,7 +140,7 @@ fn kind(attribute: &DefaultNla) -> u16 {
     attribute.kind() & !NLA_F_NESTED
 }
 
-/// The names in a set of bits of which each that is named is on.
+/// The names in a set of bits. Each bit that is named is on.
 fn names(set: &[u8]) -> Result<Vec<String>, DecodeError> {
     let mut names = Vec::new();
     for bits in attributes(set)?.iter().filter(|one| kind(one) == BITS) {

@@ -1,10 +1,10 @@
 //! Whether two interfaces may be joined: what stands against it, and the command that mends it.
 //!
-//! A gate takes every frame that arrives on its interfaces away from the machine's own stack. What
-//! the machine needs them for otherwise (addresses, the default route, a bridge), what takes or
-//! changes frames before us (other filters, merging offloads), and what makes the wire unlike a
-//! wire (two MTUs, no carrier) is found here, before anything is touched. `--force` overrides all
-//! that can be overridden.
+//! A gate takes every frame that arrives on its interfaces away from the machine's own stack. This
+//! finds obstacles before anything is touched. The machine may need its frames (addresses, the
+//! default route, a bridge). Something may take or change frames before us (other filters, merging
+//! offloads). The wire may be unlike a wire (two MTUs, no carrier). `--force` overrides all that
+//! can be overridden.
 use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::net::IpAddr;
@@ -305,7 +305,7 @@ fn stands_on(other: &Interface, end: &Interface) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::failopen::attach::{Filter, Way};
+    use crate::machine::failopen::attach::{Filter, Hook};
 
     fn interface(index: u32, name: &str) -> Interface {
         let name = name.into();
@@ -334,7 +334,7 @@ mod tests {
         let strange = Interface { ethernet: false, up: false, ..one.clone() };
         assert_eq!(judge(&strange, &Details::default(), &[], Time::ZERO), [NotEthernet]);
         let bad = Interface { up: false, controller: Some(9), xdp: true, ..one.clone() };
-        let filter = Filter { way: Way::Egress, kind: "flower".into(), name: None, program: None };
+        let filter = Filter { way: Hook::Egress, kind: "flower".into(), name: None, program: None };
         let details = Details {
             addresses: vec!["10.0.0.1".parse().unwrap(), "fe80::1".parse().unwrap()],
             default_route: true,

@@ -12,7 +12,7 @@ pub fn names() -> String {
     CAPABILITIES.map(|(_, name)| name).join(",")
 }
 
-/// The command that gives them to whoever runs this program, from where it runs now.
+/// The command that gives them to the user who runs this program, from where it runs now.
 pub fn mend() -> String {
     let program =
         std::env::current_exe().map_or("tidegate".into(), |path| path.display().to_string());

@@ -90,8 +90,8 @@ pub fn spawn_bound(command: &mut Command, mask: SigSet) -> io::Result<Child> {
     unsafe { command.pre_exec(bind) }.spawn()
 }
 
-/// What may cross [`set_option`] and [`option`]: plain numbers, of which any bytes are a value and
-/// none a pointer.
+/// What may cross [`set_option`] and [`option`]: plain numbers. Any bytes are a value of them, and
+/// none is a pointer.
 ///
 /// # Safety
 /// The implementing type is `repr(C)`, without padding, without pointers, and all zero is a value

@@ -1,5 +1,5 @@
-//! The line of frames that nobody judges: each leaves when as much as waited in the queue when it
-//! came has left, as if it had waited behind that, and no sooner.
+//! The line of frames that nobody judges. Each leaves as if it had waited behind what was in the
+//! queue when it came: when as much as that has left, and no sooner.
 use std::collections::VecDeque;
 
 use tidegate::{Backlog, Link, Packet};
@@ -47,7 +47,7 @@ impl Bypass {
         }
     }
 
-    /// The first, whoever would have to go before it: the queue is empty.
+    /// The first, even if something would have to go before it: the queue is empty.
     pub(crate) fn pop(&mut self) -> Option<Packet> {
         let Waiting { packet, .. } = self.waiting.pop_front()?;
         self.backlog.remove(packet.len);

@@ -27,9 +27,9 @@ struct Passing {
 }
 
 impl DelayLine {
-    /// A line of `delay`, with room for as many frames as `pool` has for the shortest. Where frames
-    /// will be under way, they go round in it, so that memory is touched now for the first of
-    /// them: to be given a page by the system takes longer than a departure may be late.
+    /// A line of `delay`, with room for as many frames as `pool` has for the shortest. Memory is
+    /// touched now for the first of them, which go round in it. For the system may take longer to
+    /// give a page than a departure may be late.
     pub fn new(delay: Span, pool: &Pool) -> DelayLine {
         let mut waiting = VecDeque::with_capacity(pool.cells() as usize);
         if delay > Span::ZERO {
@@ -153,7 +153,7 @@ pub(crate) fn note_of(mark: MarkReason) -> u8 {
     mark as u8 + 1
 }
 
-/// The reason of which a note tells.
+/// The reason that a note stands for.
 #[inline]
 pub(crate) fn mark_of(note: u8) -> Option<MarkReason> {
     MarkReason::ALL.get((note as usize).wrapping_sub(1)).copied()

@@ -17,8 +17,8 @@ fn is_capable(beginning: &[u8]) -> bool {
     Frame::parse(LinkType::Ethernet, beginning, beginning.len() as u32).ecn.is_capable()
 }
 
-/// Sets CE in a frame, of which the `beginning` with the whole IP header is given; whether it bears
-/// it now. Of one that bore it already, nothing changes.
+/// Sets CE in a frame whose `beginning`, with the whole IP header, is given; whether it bears it
+/// now. A frame that bore it already does not change.
 pub fn mark(beginning: &mut [u8]) -> bool {
     let frame = Frame::parse(LinkType::Ethernet, beginning, beginning.len() as u32);
     matches!(set_ce(beginning, &frame), Mark::Set | Mark::Already)
@@ -49,7 +49,7 @@ pub struct Fate<'a, W> {
     pub bypass: &'a mut Bypass,
     pub meter: &'a mut Meter,
     pub keys: &'a mut Keys,
-    /// Of which classes the queue's frames are.
+    /// The classes of the queue's frames.
     pub classes: Classes,
     /// The frame that is being offered; `None` when it was dropped, or none is.
     pub arriving: Option<Arriving<'a>>,
@@ -62,10 +62,10 @@ pub struct Arriving<'a> {
 }
 
 impl<W> Fate<'_, W> {
-    /// The queue gives `packet` to the link: what leaves, in its slot. That is one of its flow that
-    /// has waited for longer, if there is one; it bears the mark of the other if it can, for a
-    /// mark is to be heard early. The queue's bytes, and so the meter's, are those of the
-    /// packet that it gave; the other's follow when it gives that.
+    /// The queue gives `packet` to the link: what leaves, in its slot. If a frame of its flow has
+    /// waited for longer, that one leaves. It bears the mark of the other if it can, so that the
+    /// mark is heard early. The queue's bytes, and so the meter's, are those of the packet that it
+    /// gave; the other's follow when it gives that.
     #[inline]
     pub fn given(&mut self, packet: Packet) -> Packet {
         self.bypass.passed(packet.len);

@@ -279,13 +279,13 @@ impl<A: Port, B: Port, W: Observer> Gate<A, B, W> {
         (&self.inner.port, &self.outer.port)
     }
 
-    /// Who was told everything of the managed direction. Ends the gate.
+    /// The observer of the managed direction. Ends the gate.
     pub fn into_observer(self) -> W {
         self.there.into_observer()
     }
 
-    /// Who was told everything of the managed direction, and of the other if it is managed, too.
-    /// Ends the gate.
+    /// The observers of the managed direction, and of the other if it is managed, too. Ends the
+    /// gate.
     pub fn into_observers(self) -> (W, Option<W>) {
         let back = match self.back {
             Back::Lane(lane) => Some(lane.into_observer()),

@@ -48,7 +48,7 @@ pub struct Lane<W> {
 }
 
 impl<W: Observer> Lane<W> {
-    /// A lane with nothing in it, of which `observer` is told everything.
+    /// A lane with nothing in it, which reports everything to `observer`.
     pub fn new(of: Managed, observer: W) -> Lane<W> {
         Lane {
             overload: Overload::behind(&of.queue),
@@ -141,9 +141,9 @@ impl<W: Observer> Lane<W> {
         }
     }
 
-    /// Whether nothing waits or is under way any more that came from a queue before this one: for
-    /// that, and for what this queue lets in, there is room, and not for what a third one would
-    /// let in besides.
+    /// Whether nothing that came from a queue before this one waits or is under way any more. There
+    /// is room for that and for what this queue admits, but not for what a third one would admit
+    /// besides.
     pub fn is_settled(&self, now: Time) -> bool {
         self.previous.is_settled(now)
     }
@@ -154,8 +154,8 @@ impl<W: Observer> Lane<W> {
         self.lose(now, Loss::Lapsed, frame.wire_len, frame.bytes);
     }
 
-    /// Loses everything that waits in the queue and is under way: whoever waited for it has had
-    /// newer frames meanwhile.
+    /// Loses everything that waits in the queue and is under way: its receivers have had newer
+    /// frames meanwhile.
     pub fn forget(&mut self, now: Time) {
         let (pool, counters, observer) = (&mut self.pool, &mut self.counters, &mut self.observer);
         self.delay.forget(|slot| lose_held(now, Loss::Lapsed, slot, pool, counters, observer));
@@ -218,8 +218,8 @@ impl<W: Observer> Lane<W> {
         self.observer.lost(now, why, bytes);
     }
 
-    /// Offers a frame for which the pool has room to the queue. It is copied when the queue has let
-    /// it in: under a flood most are not.
+    /// Offers a frame to the queue; the pool has room for it. It is copied when the queue has
+    /// admitted it: under a flood most are not.
     fn enqueue(&mut self, now: Time, bytes: &[u8]) {
         let len = bytes.len() as u32;
         let parsed = Frame::parse(LinkType::Ethernet, bytes, len);
@@ -247,7 +247,7 @@ impl<W: Observer> Lane<W> {
         }
     }
 
-    /// Lets a frame wait that is not judged, for which the pool has room.
+    /// Lets a frame wait that is not judged; the pool has room for it.
     fn wait_in_bypass(&mut self, now: Time, packet: Packet, bytes: &[u8]) {
         let len = bytes.len() as u32;
         self.counters.allowed.add(len);

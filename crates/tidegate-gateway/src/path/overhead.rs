@@ -6,8 +6,8 @@ use std::str::FromStr;
 use tidegate::Bytes;
 use tidegate::units::UnitError;
 
-/// The framing overhead that is counted with a frame's length before it is paced and shown to the
-/// queue (as `tc`'s `stab` does), for a managed link whose own framing is to be counted.
+/// For a managed link whose own framing is to be counted. The framing overhead is counted with a
+/// frame's length before it is paced and shown to the queue (as `tc`'s `stab` does).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {
     counts: Counts,
@@ -199,9 +199,9 @@ mod tests {
         assert!("0 B, cells".parse::<Overhead>().unwrap_err().why.contains("`atm`, `ptm`"));
     }
 
-    /// The known figures: over PPPoE with LLC/SNAP an acknowledgement of 40 bytes is two cells, a
-    /// packet of 1492 bytes is 32, and one of 1493 is more by a whole cell where it has a byte too
-    /// many. 48 bytes of 53 are 90.6 %, 64 of 65 are 98.5 %.
+    /// The known figures: over PPPoE with LLC/SNAP an acknowledgement of 40 bytes is two cells and
+    /// a packet of 1492 bytes is 32. A packet of 1493 has a byte too many, and takes a whole cell
+    /// more. 48 bytes of 53 are 90.6 %, 64 of 65 are 98.5 %.
     #[test]
     fn cells_of_atm_and_words_of_ptm() {
         let on_wire =

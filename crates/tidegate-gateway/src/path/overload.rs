@@ -3,11 +3,11 @@
 //!
 //! Queues that mark by a probability may mark every packet of a sender that claims to speak ECN and
 //! does not slow down, and lose none of them. A mark is a signal only as long as most packets go
-//! without; so when more than half of the ECN-capable frames that a queue let in within a tenth of
-//! a second were marked, the marked ones of the next are dropped.
+//! without. So we look at the ECN-capable frames that a queue admits within a tenth of a second. If
+//! more than half of them are marked, the marked ones of the next tenth are dropped.
 //!
 //! A queue that marks most packets of scalable senders while all is well (DualPI2) has a rule of
-//! its own, by which it drops when marks no longer help.
+//! its own: it drops when marks no longer help.
 use tidegate::catalog::AnyQueue;
 use tidegate::{Span, Time};
 
@@ -72,7 +72,7 @@ mod tests {
         Overload::behind(&queue.build(link, Rng::from_seed(1)).unwrap())
     }
 
-    /// Offers 100 frames a window, of which `marked` are marked; whether the rule is on after each
+    /// Offers 100 frames a window and marks `marked` of them; whether the rule is on after each
     /// window.
     fn windows(queue: &str, marked: &[u64]) -> Vec<bool> {
         let mut rule = rule(queue);

@@ -1,10 +1,10 @@
 //! Where waiting frames lie: cells of one size, a frame in as many as it needs, all of them laid
 //! out at the start.
 //!
-//! Cells suit frames of 64 and of 9000 bytes alike without room for the longest being kept for
-//! each, and however frames come and go, none is lost to fragmentation: what is free is usable. The
-//! first of them are touched at once, so that no frame waits for the system to find a page for it;
-//! those beyond only when frames wait so deep.
+//! Cells suit frames of 64 and of 9000 bytes alike, without room for the longest being kept for
+//! each. However frames come and go, none is lost to fragmentation: what is free is usable. The
+//! first cells are touched at once, so that no frame waits for the system to find a page for it.
+//! Those beyond are touched only when frames wait so deep.
 //!
 //! ```
 //! use tidegate_gateway::path::pool::Pool;
@@ -141,8 +141,8 @@ impl Pool {
         self.unused += 1;
     }
 
-    /// Fills a cell that was [taken](Pool::take), and more if needed, with a frame for which there
-    /// was room then.
+    /// Fills a cell that was [taken](Pool::take), and more if needed, with a frame. When it was
+    /// taken there was room for the frame.
     pub(crate) fn fill(&mut self, slot: u32, bytes: &[u8]) {
         self.lengths[slot as usize] = bytes.len() as u32;
         let mut cell = slot;

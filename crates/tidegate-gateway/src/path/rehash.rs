@@ -1,15 +1,15 @@
-//! By which keys the queue knows flows, and that these change from time to time.
+//! The keys that the queue knows flows by, which change from time to time.
 //!
-//! A queue that hashes flows to places for long lets somebody who watches his own packets find out,
-//! by and by, who shares a place with whom. So the queue is not shown a frame's flow key but a
-//! keyed hash of it, whose secret is drawn anew every so often. All that must follow a flow for
-//! longer, who offends above all, goes by the flow key itself.
+//! A queue may hash flows to places for long. Then somebody who watches his own packets can find
+//! out who shares a place with whom. So the queue is not shown a frame's flow key but a keyed hash
+//! of it, whose secret is drawn anew every so often. All that must follow a flow for longer, above
+//! all the search for offenders, goes by the flow key itself.
 //!
-//! A flow takes its new key as soon as nothing of it waits. One of which something waits keeps the
-//! old key, until the next rehash at the latest; then its packets wait in two places for a while,
-//! and whichever of them the queue gives, the frame of its flow and class that came first leaves.
-//! So a rehash puts no flow out of order. Flows that share a [line](crate::path::waiting) wait for
-//! each other.
+//! A flow takes its new key as soon as nothing of it waits. If something of it waits, it keeps the
+//! old key until nothing does, or until the next rehash. In the second case its packets wait in two
+//! places for a while. Whichever of them the queue gives, the frame of its flow and class that came
+//! first leaves. So a rehash puts no flow out of order. Flows that share a
+//! [line](crate::path::waiting) wait for each other.
 //!
 //! ```
 //! use tidegate::{Packet, Span, Time};
@@ -50,7 +50,7 @@ impl Rehash {
     /// Never: flows keep the keys that they have; from the start on, their flow keys.
     pub const OFF: Rehash = Rehash(None);
 
-    /// What is right for `queue`: a second where flows keep their places for longer, and never
+    /// What is right for `queue`: a second where flows keep their places for longer. It is never
     /// where the queue deals them anew as often itself, has none, or would forget what it has
     /// learnt about flows.
     pub fn usual(queue: &AnyConfig) -> Rehash {
@@ -91,11 +91,11 @@ impl FromStr for Rehash {
     }
 }
 
-/// The keys by which a queue knows flows.
+/// The keys of flows as a queue knows them.
 #[derive(Debug)]
 pub struct Keys {
     every: Every,
-    /// Of which secrets are drawn.
+    /// Secrets are drawn from these.
     dice: Rng,
     /// Of this generation and of the one before. Before the first rehash there is none, and flows
     /// keep their flow keys.
@@ -113,8 +113,8 @@ impl Keys {
         Keys { every, dice, secrets: [None; 2], generation: 0, waiting }
     }
 
-    /// A frame has arrived and is to wait, `packet` by its flow key: by which key the queue is to
-    /// know its flow. `now` is no earlier than in any call before.
+    /// A frame has arrived and is to wait, `packet` by its flow key. Returns the key that the queue
+    /// is to know its flow by. `now` is no earlier than in any call before.
     #[inline]
     pub fn arrived(&mut self, now: Time, packet: &Packet) -> u64 {
         if now >= self.every.due() {
@@ -151,9 +151,9 @@ impl Keys {
         self.waiting.count()
     }
 
-    /// Goes on at `now` with the period and the dice of `to`, and with its room, which is larger,
-    /// where the first so many slots may be in use; flows keep their keys until then. What is
-    /// left over is to be given back.
+    /// Goes on at `now` with the period and the dice of `to`. If `larger` is given it goes on with
+    /// its room, too, which is larger; the first so many slots may be in use. Flows keep their keys
+    /// until then. What is left over is to be given back.
     pub(crate) fn renew(&mut self, now: Time, mut to: Keys, larger: Option<u32>) -> Keys {
         (self.every, self.dice) = (to.every, to.dice.clone());
         self.every.skip(self.every.overdue(now));

@@ -1,5 +1,5 @@
-//! What is told apart of frames before the queue sees them: which flow, which class, and whether it
-//! is judged at all.
+//! What the gateway finds out about frames before the queue sees them: which flow, which class, and
+//! whether it is judged at all.
 use std::fmt;
 
 use tidegate::catalog::{AnyConfig, QUEUES};
@@ -48,8 +48,8 @@ impl fmt::Display for Class {
     }
 }
 
-/// The parameter by which a queue weighs the classes that it is given, and those by which some are
-/// told to go by them.
+/// The parameters that concern classes: the weights of the classes that a queue is given, and those
+/// that make a queue go by classes.
 pub const BY_CLASS: [&str; 3] = ["weights", "map", "classes"];
 
 /// Tells `queue` of `classes`: how many there are, with one besides for frames that none takes, of
@@ -117,7 +117,7 @@ pub struct Sorted {
 
 impl Sorter {
     /// One that tells flows apart by `hasher`. A frame goes to the first of `classes` that takes
-    /// it, and to a last one besides them if none does; one whose sender or receiver is in one
+    /// it, and if none does to a last one besides them. A frame whose sender or receiver is in one
     /// of the prefixes `allowed` is not judged.
     pub fn new(
         hasher: FlowHasher,
@@ -144,7 +144,7 @@ impl Sorter {
         Sorter { asks, ..self }
     }
 
-    /// Sorts a frame, all of which is in `bytes`.
+    /// Sorts a frame; `bytes` has all of it.
     #[inline]
     pub fn sort(&self, frame: &Frame, bytes: &[u8]) -> Sorted {
         let class = if self.classes.is_empty() { 0 } else { self.class(frame, bytes) };
@@ -259,8 +259,8 @@ mod tests {
         assert_eq!(sorted(&all, &arp).packet.class, 0);
     }
 
-    /// A queue that divides shares among hosts is told them, one that filters acknowledgements
-    /// those; others are told neither.
+    /// A queue that divides shares among hosts gets them, and one that filters acknowledgements
+    /// gets those. Others get neither.
     #[test]
     fn a_queue_is_told_what_it_asks_for() {
         let link = tidegate::Link::new(

@@ -1,23 +1,23 @@
 //! What waits in the queue, by flow, in the order in which it came.
 //!
 //! A queue that hashes flows to places sends a flow's packets in their order as long as it knows
-//! all of them by one key. Once it has been told another, those that came before wait in one place
-//! and those that come after in another, and either may give its first. Here is who of a flow came
-//! first, so that he goes first, whichever of its packets the queue has chosen. The other
-//! waits on in the place that he had.
+//! all of them by one key. Once the key changes, those that came before wait in one place and those
+//! that come after in another, and either may give its first. This file knows which packet of a
+//! flow came first, so that it goes first, whichever the queue has chosen. The chosen one waits on
+//! in the place of the first.
 //!
-//! Once the places from before a change are empty nobody must be looked for, if the queue gives the
-//! packets of one key in the order in which they came, whichever it drops. For of a flow and class
-//! (i) each frame in a place from before came before each in today's place, and (ii) those in
-//! today's stand there in their order. A frame that joins is the youngest of today's. A drop only
-//! takes away. At a change all places become places from before. Given from a place from before:
-//! the first of all is, by (i), in one of those, too, and they change. Given from today's, it is by
-//! (ii) the first of those: if there are others, the first of all is one of them, and the
-//! frame goes there, still before all that stay in today's; if there are none, it is the first
-//! itself.
+//! Suppose the queue gives the packets of one key in the order in which they came, whichever it
+//! drops. Then nothing must be looked up once the places from before a change are empty. For a flow
+//! and class, (i) each frame in a place from before came before each in today's place. And (ii)
+//! those in today's stand there in their order. A frame that joins is the youngest of today's. A
+//! drop only takes away. At a change all places become places from before. Suppose a frame is given
+//! from a place from before. By (i) the first of all is in one of those, too, and they change
+//! places. Suppose it is given from today's. By (ii) it is the first of those. If there are others
+//! from before, the first of all is one of them. Then the frame goes there, still before all that
+//! stay in today's. If there are none, it is the first itself.
 //!
-//! Flows are told apart by a part of their key, on lines of which there is a fixed number; whoever
-//! looks for the first of a flow passes over all on its line that came before it.
+//! A part of a flow's key chooses its line, and the number of lines is fixed. A search for the
+//! first of a flow passes over all on its line that came before it.
 use tidegate::{Packet, Time};
 
 use crate::path::pool::TOUCHED;
@@ -116,9 +116,9 @@ impl Waiting {
         slots * size_of::<Frame>() as u64 + (FlowLines::count(slots) * size_of::<FlowLine>()) as u64
     }
 
-    /// A frame joins, `packet` by its flow key, and the present generation of keys is this: that by
-    /// which its flow is known. A line follows to a new one as soon as it is empty, and one
-    /// that lags two behind at once.
+    /// A frame joins, `packet` by its flow key, and `generation` is the present one of keys.
+    /// Returns the generation that its flow is known by. A line follows to a new one as soon as it
+    /// is empty, and one that lags two behind at once.
     #[inline]
     pub fn join(&mut self, now: Time, packet: &Packet, generation: u32) -> u32 {
         let Packet { flow, slot, len, class, .. } = *packet;
@@ -168,7 +168,7 @@ impl Waiting {
     }
 
     /// It is the turn of the frame in `slot`, which leaves, unless one of its flow and class has
-    /// waited for longer: that one leaves in its stead, and the frame waits on where that one
+    /// waited for longer. Then that one leaves in its stead, and the frame waits on where that one
     /// was.
     #[inline]
     pub fn leave(&mut self, slot: u32) -> Option<Earlier> {
@@ -182,8 +182,7 @@ impl Waiting {
         Some(self.stand_in(slot, earlier))
     }
 
-    /// The first of this flow and class, of which there is one, on the line that begins with
-    /// `first`.
+    /// The first of this flow and class on the line that begins with `first`; there is one.
     #[cold]
     fn earliest(&self, first: u32, flow: u64, class: u16) -> u32 {
         let mut at = first;
@@ -289,8 +288,9 @@ mod tests {
         slot
     }
 
-    /// Whatever the queue drops and in whose turn, of each flow and class the frames leave in the
-    /// order in which they came, though the queue knows them by one key and then by another.
+    /// Whatever the queue drops and in whose turn, the frames of each flow and class leave in the
+    /// order in which they came. That holds though the queue knows them by one key and then by
+    /// another.
     #[test]
     #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn who_came_first_leaves_first() {

@@ -17,9 +17,9 @@ use crate::watch::observer::Observer;
 const LONGEST_DELAY: Span = Span::from_millis(2000);
 /// The most memory for waiting frames that is meant seriously, in bytes.
 const MOST_MEMORY: u64 = 8_000_000_000;
-/// What a queue takes for each frame that waits, in bytes: a list that doubles when it is full is
-/// at least half full, and all that it has outgrown, which the allocator may keep, is together as
-/// much again.
+/// What a queue takes for each frame that waits, in bytes. A list that doubles when it is full is
+/// at least half full. All that it has outgrown, which the allocator may keep, is together as much
+/// again.
 const WAITING: u64 = 4 * size_of::<Packet>() as u64;
 /// The least MTU of IPv4 (RFC 791), and the most of Linux.
 const MTU: (u32, u32) = (68, 65_535);
@@ -111,8 +111,7 @@ impl GatePlan {
         self.mtu
     }
 
-    /// The two directions, empty. `observer` is told everything of the managed one, and its like of
-    /// the other.
+    /// The two directions, empty. `observer` observes the managed one, and its like the other.
     ///
     /// # Errors
     /// A queue cannot be built; [`new`](GatePlan::new) has tried.
@@ -124,8 +123,8 @@ impl GatePlan {
         self.lanes_seen_by(secret, [observer, W::default()])
     }
 
-    /// The two directions, empty. The one of `observers` is told everything of the managed one, the
-    /// other of the way back if that is managed, too.
+    /// The two directions, empty. The one of `observers` observes the managed one, and the other
+    /// the way back if that is managed, too.
     ///
     /// # Errors
     /// A queue cannot be built; [`new`](GatePlan::new) has tried.

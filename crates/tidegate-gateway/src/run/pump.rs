@@ -36,7 +36,7 @@ pub struct Commands<'a> {
     pub changes: Option<&'a Receiver<Box<Change>>>,
     /// What is given a sample every [`BEAT`].
     pub sampler: Option<&'a mut Sampler>,
-    /// Is told what happens. It must not wait: frames do.
+    /// Receives what happens. It must not wait: frames do.
     pub tell: &'a mut dyn FnMut(Event),
 }
 
@@ -83,7 +83,7 @@ pub struct Change {
 /// How to wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waits {
-    /// Asleep, but for the last [margin](Wakes::margin) before a departure.
+    /// Asleep, except for the last [margin](Wakes::margin) before a departure.
     #[default]
     Asleep,
     /// Awake: it looks at the clock and at the devices all the time, and takes a processor.
@@ -107,9 +107,8 @@ pub enum Event {
     /// It goes on [changed](Change). What it needed before is to be dropped; so many frames waited
     /// then.
     Changed(Box<Superseded>, u64),
-    /// A frame has come in by this device, for the first time, whose checksum its sender left to
-    /// hardware that is not there: it is sent on as it is, and whoever receives it finds it
-    /// damaged.
+    /// The first frame has come in by this device whose checksum its sender left to hardware that
+    /// is not there. It is sent on as it is, and its receiver finds it damaged.
     Unfinished(Side),
 }
 
@@ -122,7 +121,7 @@ pub enum Side {
     Outer,
 }
 
-/// Moves frames until it is told to stop, or its time is over; how long it was.
+/// Moves frames until it is stopped, or its time is over; how long it was.
 ///
 /// # Errors
 /// The system refuses to wait.
@@ -200,7 +199,7 @@ fn change<A: Port, B: Port, W: Observer>(
     }
 }
 
-/// Takes what has arrived, until `end` at the latest, and leaves what comes to the kernel. What
+/// Takes what has arrived, until `end` and no longer, and leaves what comes to the kernel. What
 /// comes in the moment between is lost, and counted.
 fn leave<A: Port, B: Port, W: Observer>(
     end: Time,
@@ -292,7 +291,7 @@ struct Chores {
     status_due: Time,
     /// Which of the devices were in trouble when last looked at.
     ill: [bool; 2],
-    /// By which of them unfinished frames were seen to come.
+    /// Whether unfinished frames were seen to come by each of them.
     unfinished: [bool; 2],
 }
 

@@ -3,9 +3,9 @@
 //! A processor that is not idle is interrupted at every multiple of the kernel's period. On
 //! hardware that takes a microsecond or two; on a virtual machine within a virtual machine, 15 to
 //! 50, in which no frame leaves. Since the time of the next tick is known, a frame that would meet
-//! it need not be late by all of that: one that is due in the first part of it leaves before it,
-//! early by [`EARLY`] at most, and the others after it. The schedule stays as it was computed, and
-//! so does the rate. A tick that takes less than [`WORTH`] changes nothing.
+//! it need not be late by all of that. One that is due in the first part of it leaves before it,
+//! early by [`EARLY`] at most. The others leave after it. The schedule stays as it was computed,
+//! and so does the rate. A tick that takes less than [`WORTH`] changes nothing.
 //!
 //! ```
 //! use tidegate::{Span, Time};
@@ -36,7 +36,7 @@ const STEP: Span = Span::from_micros(1);
 /// It is thought to take no more than this.
 const MOST: Span = Span::from_micros(100);
 
-/// The kernel's tick on the processor of whoever looks.
+/// The kernel's tick on the caller's processor.
 #[derive(Clone, Debug)]
 pub struct Tick {
     period: Span,
@@ -48,8 +48,7 @@ pub struct Tick {
 }
 
 impl Tick {
-    /// A tick every `period`, of which it is not known yet what it takes. Without a period there is
-    /// none.
+    /// A tick every `period`; how long it takes is not known yet. Without a period there is none.
     pub const fn new(period: Span) -> Tick {
         let next = if period.as_nanos() == 0 { Time::MAX } else { Time::ZERO };
         Tick { period, next, takes: Span::ZERO, given: Time::ZERO }
@@ -67,7 +66,7 @@ impl Tick {
         self.given
     }
 
-    /// Whoever calls has slept, until `now`: an idle processor has no tick.
+    /// The caller has slept until `now`: an idle processor has no tick.
     pub fn slept(&mut self, now: Time) {
         if now >= self.next {
             self.pass(now);

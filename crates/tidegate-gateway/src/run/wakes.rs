@@ -1,10 +1,10 @@
 //! How long before a departure a sleep must end, which this machine teaches.
 //!
 //! A sleep ends late: by some microseconds on hardware, by 30 to 100 on a virtual machine within a
-//! virtual machine, where that changes from hour to hour. Whoever wakes too early looks at the
-//! clock for nothing, and whoever wakes too late sends late. So the margin grows by [`UP`] when a
-//! sleep has ended so late that hardly anything of it was left, and shrinks by [`DOWN`] when it has
-//! not: it settles where one sleep in a thousand ends too late.
+//! virtual machine, where that changes from hour to hour. A thread that wakes too early looks at
+//! the clock for nothing, and one that wakes too late sends late. So the margin grows by [`UP`]
+//! when a sleep has ended so late that hardly anything of it was left. Else it shrinks by [`DOWN`].
+//! It settles where one sleep in a thousand ends too late.
 //!
 //! ```
 //! use tidegate::Span;

@@ -23,7 +23,7 @@ const SHORT: u64 = 60;
 /// waits for it.
 const OPEN: (Rate, Size, Bytes) =
     (Rate::from_bps(10_000_000_000), Size::Packets(100), Bytes::new(1000));
-/// Frames a second that a direction is laid out for which nothing limits but this machine.
+/// A direction that only this machine limits is laid out for so many frames a second.
 const OPEN_FRAMES: u64 = 1_000_000;
 
 /// Cells for what is under way during the delay where nothing limits it but this machine: one for
@@ -50,7 +50,7 @@ pub struct Way {
     pub rehash: Rehash,
     /// What a frame takes on the wire beyond its bytes.
     pub overhead: Overhead,
-    /// Classes of frames, of which the queue was [told](crate::path::sort::deal).
+    /// Classes of frames; the queue [knows](crate::path::sort::deal) them.
     pub classes: Vec<Class>,
     /// Whose frames no queue judges, by sender or receiver.
     pub allowed: Vec<Prefix>,

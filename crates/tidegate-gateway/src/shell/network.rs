@@ -49,7 +49,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Makes the namespaces and lays the cables, the one end of which is in `outer`.
+    /// Makes the namespaces and lays the cables, whose one end is in `outer`.
     ///
     /// # Errors
     /// The kernel refuses, or all addresses are taken.

@@ -116,7 +116,7 @@ pub struct Counters {
     /// Of those received, the ones that no queue was to judge.
     pub allowed: Tally,
     /// Received with a checksum that the sender left to hardware which is not there. They are sent
-    /// on as they are, and whoever receives them finds them damaged.
+    /// on as they are, and their receivers find them damaged.
     pub unfinished: u64,
     /// Arrived, but the kernel had no room for them: never received here.
     pub missed: u64,

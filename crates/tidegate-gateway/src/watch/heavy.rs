@@ -2,15 +2,15 @@
 //! counters.
 //!
 //! The counters are Misra and Gries's (Finding repeated elements, 1982) with lengths for weights.
-//! When the table is full it is thinned as Anderson and others do it (A high-performance algorithm
-//! for identifying frequent items in data streams, 2017): what the median counter has is taken from
+//! When the table is full it is thinned (Anderson and others, A high-performance algorithm for
+//! identifying frequent items in data streams, 2017). What the median counter has is taken from
 //! all, and the half that then has nothing goes. A frame costs a look-up, and a thinning makes room
 //! for half a table of new flows, so that forged senders cost some nanoseconds a frame.
 //!
-//! **Bound.** A thinning takes the median from at least half of the [`MOST`] counters, so that all
-//! of them together have taken no more than `arrived / (MOST / 2)`, about 1 %. So much may be
-//! missing from what is told of a flow, and no more may have come of one that is not told at all;
-//! never is more told than came.
+//! **Bound.** A thinning takes the median from at least half of the [`MOST`] counters. So all
+//! thinnings together have taken no more than `arrived / (MOST / 2)`, about 1 %. So much may be
+//! missing from a flow's count, and no more may have come of a flow that has no counter. A count is
+//! never more than what came.
 //!
 //! ```
 //! use tidegate_gateway::watch::heavy::Heavy;
@@ -25,7 +25,7 @@
 //! ```
 use tidegate_packet::Ends;
 
-/// So many flows are told of at most.
+/// So many flows have a counter at most.
 pub const MOST: usize = 192;
 /// Places of the index: a power of two, more than half of them free, so that what is looked for is
 /// found at once.
@@ -34,7 +34,7 @@ const PLACES: usize = 512;
 const FREE: u8 = u8::MAX;
 const _: () = assert!(PLACES.is_power_of_two() && 2 * MOST < PLACES && MOST < FREE as usize);
 
-/// The flows of which most has arrived.
+/// The flows that most has arrived from.
 #[derive(Debug)]
 pub struct Heavy {
     counters: Vec<Counted>,
@@ -47,7 +47,7 @@ pub struct Heavy {
     unseen: u64,
 }
 
-/// What is told of a flow.
+/// What is known of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted {
     /// Its hash.

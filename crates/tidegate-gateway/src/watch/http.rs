@@ -1,4 +1,4 @@
-//! HTTP for whoever asks: what `/metrics` and the page in a browser are served by.
+//! HTTP that serves `/metrics` and the page in a browser.
 //!
 //! Hyper speaks HTTP: it is well kept, and it bounds how long a request's head is and how long it
 //! may take. What needs no runtime, such as tiny_http, has not been released since 2022 and bounds
@@ -231,7 +231,7 @@ async fn converse(stream: TcpStream, site: Arc<Site>, seen: Arc<Seen>, limits: L
     }
 }
 
-/// Content that is told, and whether it is taken.
+/// Content that is sent, and whether the client takes it.
 struct Told {
     content: Content,
     seen: Arc<Seen>,

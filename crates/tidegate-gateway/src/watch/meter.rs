@@ -13,8 +13,8 @@ use crate::watch::sojourn::Sojourns;
 /// The part of all waits that is taken for the short ones.
 const SHORT: f64 = 0.1;
 
-/// By what a flow's frames of a class are counted: whoever sends in several classes has a share in
-/// each.
+/// The key that a flow's frames of a class are counted by: a sender in several classes has a share
+/// in each.
 #[inline]
 fn key(flow: u64, class: u16) -> u64 {
     // 2^64 by the golden ratio: far apart

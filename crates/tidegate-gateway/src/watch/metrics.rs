@@ -97,7 +97,7 @@ pub struct Family {
 }
 
 impl Family {
-    /// Its name with the unit, as it is queried but for what its samples [end in](Kind::endings).
+    /// Its name with the unit, as it is queried, without what its samples [end in](Kind::endings).
     pub fn name(&self) -> String {
         match self.unit {
             "" => self.stem.into(),

@@ -1,5 +1,5 @@
-//! Where samples of all gates come together: it keeps what is needed to say how they stand and who
-//! offends, and makes [documents](Snapshot) of it for whoever asks. Never does a gate wait for it.
+//! Where samples of all gates come together. It keeps what is needed to say how they stand and who
+//! offends, and makes [documents](Snapshot) of it on request. Never does a gate wait for it.
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -19,9 +19,9 @@ use crate::watch::snapshot::{
 };
 use crate::watch::sojourn::Sojourns;
 
-/// Over how long rates and delays of late are told.
+/// Over how long rates and delays of late are taken.
 const OF_LATE: Span = Span::from_millis(1000);
-/// How many of the flows that send most are told.
+/// How many of the flows that send most are listed.
 const TOP: usize = 10;
 
 /// An instant by both clocks.
@@ -49,7 +49,7 @@ struct Kept {
 struct Gated {
     name: String,
     plan: GatePlan,
-    /// What it has been told to go by, and does not yet by the last sample.
+    /// The plans that it has received, and does not yet go by in the last sample.
     next: VecDeque<GatePlan>,
     running: bool,
     samples: Samples,
@@ -105,7 +105,7 @@ impl Monitor {
         }
     }
 
-    /// All links have been told to go on by the file.
+    /// All links have received the file's plan.
     pub fn reloaded(&self) {
         let reloads = &mut self.kept().reloads;
         (reloads.done, reloads.last_error) = (reloads.done + 1, None);
@@ -117,7 +117,7 @@ impl Monitor {
         (reloads.refused, reloads.last_error) = (reloads.refused + 1, Some(why.into()));
     }
 
-    /// The gate of this number has been told to go by another plan.
+    /// The gate of this number has received another plan.
     pub fn goes_by(&self, number: usize, plan: &GatePlan) {
         self.kept().links[number].next.push_back(plan.clone());
     }
@@ -287,7 +287,7 @@ impl Past {
     }
 }
 
-/// The queue of `way`, but for how long frames waited of late.
+/// The queue of `way`, without how long frames waited of late.
 fn queue(way: &Way, lane: &LaneSample, offenders: &Offenders, day: Day) -> Queue {
     let reading = |gauge: &tidegate::Gauge| Reading {
         name: gauge.name.into(),

@@ -1,6 +1,6 @@
-//! Who sends more than its share of a congested link, and does not heed what it loses: a state
-//! machine that receives what arrived, interval by interval, and says who becomes an offender and
-//! who ceases to be one.
+//! Finds who sends more than its share of a congested link, and does not heed what it loses. This
+//! is a state machine. It receives what arrived, interval by interval, and says who becomes an
+//! offender and who ceases to be one.
 //!
 //! A flow exceeds in an interval if three things hold. The link is congested: more arrived than it
 //! sends. The flow sent more than its [fair rate](crate::watch::fair). And the flow itself lost at
@@ -12,17 +12,17 @@
 //!   TCP's rate is that of the throughput equation (RFC 5348 §3.1), with the flow's own loss and
 //!   its longest frame. The round-trip time is the wait in the queue and a millisecond, so that TCP
 //!   hardly sends more. This finds a flood hardly faster than the link where everybody else falls
-//!   silent, as behind drop-tail (Floyd and Fall, Promoting the use of end-to-end congestion
-//!   control in the Internet, 1999, test for the same with a known round-trip time).
+//!   silent, as behind drop-tail. Floyd and Fall (Promoting the use of end-to-end congestion
+//!   control in the Internet, 1999) have the same test with a known round-trip time.
 //!
 //! A flow becomes an offender after [`Rules::after`] such intervals in a row; those in which it was
 //! deaf only count half. It ceases to be one after [`Rules::clear_after`] calm ones in a row. An
 //! interval is calm if the flow was not deaf, and sent less than [`Rules::clear_factor`] times its
 //! fair rate or lost less than half of what exceeded it.
 //!
-//! Of flows of which [less is told](crate::watch::heavy) than came, less is what counts when they
-//! become offenders, and more when they cease. The fair rate is never below what a flow may have
-//! sent unseen.
+//! A flow's count may be [less](crate::watch::heavy) than what came. Then the less counts when it
+//! becomes an offender, and the more when it ceases. The fair rate is never below what a flow may
+//! have sent unseen.
 use std::fmt;
 
 use tidegate::{ConfigError, Rate, Span, Time, params};
@@ -65,7 +65,7 @@ params! {
 }
 
 impl Rules {
-    /// Checks one against the other: whoever becomes an offender is not to cease at once.
+    /// Checks one against the other: a flow that becomes an offender must not cease at once.
     ///
     /// # Errors
     /// Names the field, its value and the bound.
@@ -79,7 +79,7 @@ impl Rules {
     }
 }
 
-/// Something to be told of a flow.
+/// Something to report of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Alarm {
     /// It has become an offender.

@@ -29,11 +29,11 @@ pub struct Rates {
     pub sent: Rate,
     /// Lost for any reason.
     pub lost: Rate,
-    /// Lost for each reason for which any were, the most frequent first, 1/s.
+    /// Lost for each reason that any were lost for, the most frequent first, 1/s.
     pub lost_by: Vec<(String, f64)>,
     /// Marked for any reason, 1/s.
     pub marked: f64,
-    /// Marked for each reason for which any were, the most frequent first, 1/s.
+    /// Marked for each reason that any were marked for, the most frequent first, 1/s.
     pub marked_by: Vec<(String, f64)>,
     /// Missed by the kernel, 1/s.
     pub missed: f64,
@@ -50,7 +50,7 @@ pub fn same_run(old: &Snapshot, new: &Snapshot) -> bool {
     new.uptime_s >= old.uptime_s && (start(new) - start(old)).abs() < SAME_START
 }
 
-/// For each link of `new` what happened since `old`; none if that cannot be told: the gate was
+/// For each link of `new` what happened since `old`. It is none if that is unknown: the gate was
 /// started anew, the link was not there, its figures are the same still, or too much time has
 /// passed.
 pub fn between(old: &Snapshot, new: &Snapshot) -> Vec<Option<Both>> {
@@ -94,7 +94,7 @@ fn rate(old: Tally, new: Tally, span: f64) -> Option<Rate> {
     Some(Rate { bps: new.bytes.checked_sub(old.bytes)? as f64 * 8.0 / span, frames })
 }
 
-/// Frames a second for each reason for which there are any, the most frequent first.
+/// Frames a second for each reason that has any, the most frequent first.
 fn by<T>(
     old: &BTreeMap<String, T>,
     new: &BTreeMap<String, T>,

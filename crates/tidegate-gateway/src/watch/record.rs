@@ -1,8 +1,8 @@
 //! A capture file of the managed direction: every frame as it left or was lost, with what became of
 //! it as its comment.
 //!
-//! Whoever moves frames only copies them into memory that is there already; a thread of its own
-//! writes them. If the disk is too slow, frames go unrecorded and are counted: a recorder never
+//! A thread that moves frames only copies them into memory that is there already; a thread of its
+//! own writes them. If the disk is too slow, frames go unrecorded and are counted: a recorder never
 //! holds up a frame.
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
@@ -29,7 +29,7 @@ use crate::watch::observer::Observer;
 const CHUNK: usize = 256 << 10;
 /// … or so many frames …
 const FRAMES: usize = 4096;
-/// … of which there is room for so many, in memory and on their way to the disk.
+/// There is room for so many chunks, in memory and on their way to the disk.
 const CHUNKS: usize = 64;
 /// A chunk is handed over when its first frame is so old and another one comes.
 const PATIENCE: Span = Span::from_millis(100);
@@ -73,8 +73,8 @@ pub struct Recorder {
     ended: bool,
 }
 
-/// A file at `path` where nothing was before, not even a link that leads nowhere: whoever may put a
-/// link there would have any file overwritten that we may write.
+/// A file at `path` where nothing was before, not even a link that leads nowhere. Somebody who may
+/// put a link there could else have any file overwritten that we may write.
 fn new_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {

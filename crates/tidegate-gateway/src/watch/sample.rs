@@ -1,8 +1,8 @@
 //! How a gate stands, as plain figures that the thread that moves frames copies into memory that is
 //! there already.
 //!
-//! A few samples go round between that thread and whoever reads them, through two channels with
-//! room for all: it takes an empty one and gives it away filled, and never waits, allocates or asks
+//! A few samples go round between that thread and their reader, through two channels with room for
+//! all. The thread takes an empty one and gives it away filled. It never waits, allocates or asks
 //! the system for anything. A reader that is slow has fewer of them, and misses nothing, since what
 //! is counted goes up only and an interval ends only when it can be given away.
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -66,7 +66,7 @@ pub struct Sampler {
     spare: Receiver<Box<Sample>>,
 }
 
-/// Takes them: the end of whoever reads.
+/// Takes them: the reader's end.
 #[derive(Debug)]
 pub struct Samples {
     full: Receiver<Box<Sample>>,
@@ -96,7 +96,7 @@ impl Sampler {
 }
 
 impl Samples {
-    /// The next, if there is one. Never waits, so that whoever gives it away has nobody to awake.
+    /// The next, if there is one. Never waits, so that the giver has nobody to awake.
     pub fn next(&self) -> Option<Box<Sample>> {
         self.full.try_recv().ok()
     }

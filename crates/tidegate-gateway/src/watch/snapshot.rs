@@ -1,6 +1,6 @@
 //! How the gates of a process stand, as one document: `tidegate.snapshot/1`.
 //!
-//! Counters go up only, from the start of the process on and across reloads; whoever reads takes
+//! Counters go up only, from the start of the process on and across reloads; readers take
 //! differences. Times are in seconds, lengths in bytes, rates in bit/s. docs/reference/gate.md says
 //! what every key is.
 //!
@@ -48,7 +48,7 @@ pub struct Snapshot {
 /// How often the file of links was read again, and what came of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reloads {
-    /// So often all links were told to go on by it.
+    /// How often all links went on by it.
     pub done: u64,
     /// So often it was not heeded.
     pub refused: u64,
@@ -93,7 +93,7 @@ pub struct Direction {
     pub allowed: Tally,
     /// Frames whose checksum the sender left to hardware.
     pub unfinished: u64,
-    /// Frames for which the kernel had no room before we came to receive them: not in `received`.
+    /// Frames that the kernel had no room for before we came to receive them: not in `received`.
     pub missed: u64,
     /// Rates of late.
     pub recent: Recent,
@@ -236,8 +236,8 @@ pub struct Flows {
     /// What the flows may send, each no more than this, so that together they fill the link, in
     /// bit/s; null while the link is not congested. With classes the least of them.
     pub fair_bps: Option<f64>,
-    /// No flow that is not seen sent more than this, and none of those that are seen sent more
-    /// than this beyond what is told, in bit/s.
+    /// No flow that is not seen sent more than this, and none of those that are seen sent more than
+    /// this beyond what is reported, in bit/s.
     pub unseen_bps: f64,
     /// How often a flow has become an offender. A counter.
     pub became_offender: u64,

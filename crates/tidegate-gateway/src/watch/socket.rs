@@ -1,10 +1,9 @@
-//! Documents for whoever connects to a Unix socket: one a second, or one for every line that is
-//! sent.
+//! Documents for clients of a Unix socket: one a second, or one for every line that is sent.
 //!
 //! Each document is a line. A client that sends nothing gets one every second. One that sends a
 //! line gets one at once; if it then ends its side, it gets no more. What a client does not read is
-//! kept for it up to one document, and those that come meanwhile it misses. All of that is the work
-//! of one thread, for which no gate waits.
+//! kept for it up to one document, and those that come meanwhile it misses. One thread does all of
+//! that, and no gate waits for it.
 mod client;
 
 use std::fmt;

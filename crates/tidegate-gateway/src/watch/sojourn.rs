@@ -58,8 +58,9 @@ impl Sojourns {
         self.sum.checked_div(self.frames()).map(Span::from_nanos)
     }
 
-    /// What this part of the frames, 0 to 1, did not exceed: the end of the step where that one is,
-    /// at most a quarter too high, or a microsecond where it was less. `None` without frames.
+    /// What this part of the frames, 0 to 1, did not exceed. That is the end of the step where that
+    /// one is, at most a quarter too high, or a microsecond where it was less. `None` without
+    /// frames.
     pub fn quantile(&self, part: f64) -> Option<Span> {
         let rank = (part * self.frames() as f64).ceil().max(1.0) as u64;
         let mut counted = 0;

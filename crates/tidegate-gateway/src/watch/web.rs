@@ -1,8 +1,8 @@
 //! The page on which a gate that runs can be watched in a browser.
 //!
 //! The page and all that it needs are part of the program, so that it works without any other
-//! network. It is told once a second, by server-sent events, how the gate is. Whoever comes is told
-//! first how the last minutes were.
+//! network. It receives the gate's state once a second, by server-sent events. A new page first
+//! receives how the last minutes were.
 //!
 //! | event | what it holds |
 //! |---|---|
@@ -50,8 +50,8 @@ const FILES: [(&str, &str, &str); 6] = [
     ("/gate.js", SCRIPT, include_str!("../../web/gate.js")),
 ];
 
-/// What a browser is told with every answer: to load nothing from elsewhere, to let nobody show the
-/// page within another, and to keep nothing.
+/// What every answer asks of a browser: to load nothing from elsewhere, to let nobody show the page
+/// within another, and to keep nothing.
 const CARE: [(&str, &str); 6] = [
     (
         "content-security-policy",
@@ -65,12 +65,12 @@ const CARE: [(&str, &str); 6] = [
     ("cache-control", "no-store"),
 ];
 
-/// How much whoever watches may take.
+/// How much watchers may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Pages that are told at once; of more, the oldest is sent away.
+    /// Pages that are served at once; of more, the oldest is sent away.
     pub pages: usize,
-    /// How often they are told.
+    /// How often they get an event.
     pub every: Duration,
     /// How many points of the past are kept.
     pub points: usize,
@@ -95,7 +95,7 @@ impl Default for Bounds {
 /// How long the end waits for pages to hear of it.
 const FAREWELL: Duration = Duration::from_millis(200);
 
-/// A page that is served. When this is dropped, those who watch are told that the gate has ended.
+/// A page that is served. When this is dropped, those who watch hear that the gate has ended.
 #[derive(Debug)]
 pub struct Web {
     ends: Option<Sender<()>>,

@@ -70,8 +70,8 @@ pub struct Advise {
 }
 
 impl Advise {
-    /// Asks about the link of `rate` that `capture` is of: with the usual queues, a limit of what
-    /// the link sends in 100 ms, packets of 1000 B, five seeds from 1 on.
+    /// Asks about the link of `rate` that `capture` is of. It takes the usual queues, a limit of
+    /// what the link sends in 100 ms, packets of 1000 B, and five seeds from 1 on.
     pub fn new(capture: impl Into<PathBuf>, rate: Rate) -> Advise {
         let mean_packet = Bytes::new(1000);
         let limit = default_limit(rate, mean_packet);
@@ -109,7 +109,7 @@ impl Advise {
 /// What the answer comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum Conclusion {
     /// Another queue helps users.
     Change,
     /// Drop-tail does as well as any queue that was tried.
@@ -167,7 +167,7 @@ pub struct Advice {
     /// How much may wait, as text with its unit.
     pub limit: String,
     /// What it comes to.
-    pub verdict: Verdict,
+    pub verdict: Conclusion,
     /// What the capture is like.
     pub seen: Seen,
     /// Who sends while the link is congested.
@@ -273,7 +273,7 @@ pub fn advise(job: &Advise, watch: &dyn Watch) -> Result<Advised, AdviseError> {
         capture: job.name(),
         rate_bps: capacity,
         limit: job.limit.to_string(),
-        verdict: Verdict::NothingToMend,
+        verdict: Conclusion::NothingToMend,
         seen: seen(&survey, &loaded, &load),
         senders: vec![],
         now: None,
@@ -293,7 +293,7 @@ pub fn advise(job: &Advise, watch: &dyn Watch) -> Result<Advised, AdviseError> {
     advice.unknown.splice(0..0, more);
     advice.now = Some(promise::now(&judgement, &advice.senders, capacity));
     if !advice.senders.iter().any(|group| group.conduct != Conduct::Flood) {
-        advice.verdict = Verdict::NobodyToHelp;
+        advice.verdict = Conclusion::NobodyToHelp;
         return Ok(Advised { advice, tried: None, damage });
     }
     let (scenario, outcomes) = tried(job, &advice.senders, watch)?;
@@ -375,15 +375,15 @@ fn decide(job: &Advise, link: &Link, advice: &mut Advice) {
     };
     let present = job.queues.iter().position(|spec| spec.name == "drop_tail");
     let Some(best) = choose::best(&advice.tried, |_| true) else {
-        advice.verdict = Verdict::NobodyToHelp;
+        advice.verdict = Conclusion::NobodyToHelp;
         return;
     };
     let helps = present.is_none_or(|now| choose::helps(&advice.tried[best], &advice.tried[now]));
     if !helps {
-        advice.verdict = Verdict::Keep;
+        advice.verdict = Conclusion::Keep;
         return;
     }
-    advice.verdict = Verdict::Change;
+    advice.verdict = Conclusion::Change;
     advice.choice = choice(best);
     let has = |index: usize| choice(index).is_some_and(|choice| choice.tc.is_some());
     let linux = choose::best(&advice.tried, has).filter(|&index| index != best);

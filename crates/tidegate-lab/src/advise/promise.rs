@@ -30,7 +30,7 @@ pub struct Promise {
     pub groups: Vec<(String, Option<Figure>)>,
 }
 
-/// Who is counted as a user: whoever a flood could harm.
+/// A user is a sender that a flood could harm.
 fn is_user(group: &Senders) -> bool {
     group.goes_on() || group.conduct == Conduct::Thin
 }

@@ -1,4 +1,4 @@
-//! The senders of a capture in groups of like ones, as they are told and rebuilt.
+//! The senders of a capture in groups of like ones, as they are reported and rebuilt.
 use serde::Serialize;
 use tidegate::{Rate, Span};
 
@@ -72,7 +72,7 @@ pub struct Senders {
     pub(super) took_ms: Vec<f64>,
 }
 
-/// Names that are told.
+/// Names that are listed.
 const NAMED: usize = 3;
 
 impl Senders {

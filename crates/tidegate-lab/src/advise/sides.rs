@@ -1,7 +1,7 @@
 //! Which side of the captured link a sender is on.
 //!
 //! Every packet of a link goes from one side to the other. So the senders' hardware addresses, or
-//! where a capture has none their network addresses, fall into two sides; a place where packets of
+//! where a capture has none their network addresses, fall into two sides. A place where packets of
 //! many links meet (a switch's mirror port) gives a contradiction instead.
 use std::collections::BTreeMap;
 

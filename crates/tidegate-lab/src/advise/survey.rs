@@ -12,7 +12,7 @@ use super::conversation::{Conversation, DirectedFlow, Grid, Way, place_of};
 use super::sides::{Place, Sides};
 use crate::replication::{Progress, Watch};
 
-/// Conversations that are told apart; packets of later ones are counted together.
+/// Conversations that are kept apart; packets of later ones are counted together.
 pub const CONVERSATIONS: usize = 1 << 16;
 /// Cells of all conversations together. When they are used up, every two become one.
 const CELLS: usize = 1 << 22;
@@ -34,7 +34,7 @@ pub(super) struct Survey {
     /// When the last packet passed, counted from the first.
     pub(super) last: Time,
     pub(super) packets: u64,
-    /// Packets of conversations for which there was no room.
+    /// Packets of conversations that there was no room for.
     pub(super) others: Way,
     /// How many of its frames were longer than any on a wire.
     pub(super) merged: u64,

@@ -137,7 +137,7 @@ fn offers(group: &GroupCheck) -> String {
     }
 }
 
-/// A chance, which may be too small to be told.
+/// A chance, which may be too small to print.
 fn per_cent(chance: f64) -> String {
     if chance < 1e-4 { "less than .01 %".into() } else { format!("{:.2} %", chance * 100.0) }
 }

@@ -91,7 +91,7 @@ impl Column {
     }
 }
 
-/// The runs of a board's experiment of which something was run.
+/// The runs of a board's experiment that have results.
 fn runs<'p>(paper: &'p Paper, board: &Board, results: &Results) -> Vec<&'p Run> {
     paper.runs.iter().filter(|run| run.experiment == board.experiment && results.has(run)).collect()
 }

@@ -9,9 +9,9 @@ use super::drawn::{Board, Figure};
 /// A paper with its experiments and claims, everything in it checked against everything else.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Paper {
-    /// The folder's name, by which the command knows it.
+    /// The folder's name; the command knows it by that.
     pub folder: String,
-    /// The key by which the documentation cites it.
+    /// The key that the documentation cites it by.
     pub key: String,
     /// Its title.
     pub title: String,

@@ -9,8 +9,8 @@ use super::drawn::{Figure, Kind, Known};
 use super::results::{Length, Results};
 use super::table::{self, number};
 
-/// The figures of `experiments` of `paper`, each with the name of its experiment; those of which
-/// nothing was run are left out.
+/// The figures of `experiments` of `paper`, each with the name of its experiment. Experiments
+/// without results are left out.
 pub fn charts(
     paper: &Paper,
     experiments: &[String],

@@ -15,7 +15,7 @@ pub fn page(
     experiments: &[String],
     results: &Results,
     length: Length,
-) -> page::Paper {
+) -> page::Reproduced {
     let rows = rows(paper, experiments, results);
     let drawn = charts(paper, experiments, results, length);
     let reread = readings::tables(paper, experiments, results);
@@ -47,7 +47,7 @@ pub fn page(
             supports: with(&Fit::Support(fitted.name.clone())),
         }
     });
-    page::Paper {
+    page::Reproduced {
         folder: paper.folder.clone(),
         key: paper.key.clone(),
         title: paper.title.clone(),
@@ -72,9 +72,9 @@ fn explanations(paper: &Paper, rows: &[Row<'_>], id: &str) -> Vec<(Explanation, 
     counted.filter(|(_, claims)| *claims > 0).collect()
 }
 
-fn claim(row: &Row<'_>) -> page::Claim {
+fn claim(row: &Row<'_>) -> page::JudgedClaim {
     let c = row.claim;
-    page::Claim {
+    page::JudgedClaim {
         experiment: c.experiment.clone(),
         setting: c.setting.clone(),
         queue: c.queue.clone(),

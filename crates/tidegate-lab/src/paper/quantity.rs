@@ -3,7 +3,7 @@
 //! | written | what |
 //! |---|---|
 //! | `throughput GROUP`, `goodput GROUP`, `loss GROUP`, `offered GROUP` | a rate of a group, or of `total` |
-//! | `active goodput GROUP` | goodput over the time for which each flow is active; of a group whose flows are active once, its goodput |
+//! | `active goodput GROUP` | goodput over each flow's active time; of a group whose flows are active once, its goodput |
 //! | `throughput GROUP over OTHER`, `goodput GROUP over OTHER` | a flow of the one over a flow of the other |
 //! | a rate, then `10 s..30 s` | its mean over that time (throughput and loss only) |
 //! | `loss ratio GROUP`, `mark ratio GROUP` | lost or marked over offered packets |

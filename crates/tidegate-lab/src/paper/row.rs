@@ -37,9 +37,9 @@ const COLUMNS: [&str; 13] = [
     "explained",
 ];
 
-/// The claims of `paper` that belong to one of `experiments`, each with its figure and verdict. One
-/// that differs as run holds under the first reading of the paper's that is told to be contradicted
-/// and under which it does.
+/// The claims of `paper` that belong to one of `experiments`, each with its figure and verdict. A
+/// claim that differs as run may hold under another reading. The first reading that is marked as
+/// contradicted by the paper and makes it hold is named.
 pub fn rows<'p>(paper: &'p Paper, experiments: &[String], results: &Results) -> Vec<Row<'p>> {
     let asked = paper.claims.iter().filter(|claim| experiments.contains(&claim.experiment));
     let judged = |claim: &'p Claim| {
@@ -54,7 +54,7 @@ pub fn rows<'p>(paper: &'p Paper, experiments: &[String], results: &Results) -> 
     asked.map(judged).collect()
 }
 
-/// The first reading that is told to be contradicted and under which `claim` holds.
+/// The first reading that is marked as contradicted and makes `claim` hold.
 fn reconciling<'p>(paper: &'p Paper, claim: &Claim, results: &Results) -> Option<&'p Reading> {
     let tables =
         paper.readings.iter().filter(|table| table.claims(paper).any(|known| known == claim));

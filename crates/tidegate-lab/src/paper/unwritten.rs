@@ -1,4 +1,4 @@
-//! What is told of a folder of papers that cannot be written.
+//! The messages for a folder of papers that cannot be written.
 use std::io;
 use std::path::Path;
 

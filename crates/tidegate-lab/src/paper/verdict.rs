@@ -113,9 +113,9 @@ impl Printed {
     }
 
     /// What `ours` says of it, and `theirs` where it compares with another queue, each the mean of
-    /// so many `replications`. An order holds if the 95 % interval of the difference (Welch's)
-    /// lies on its side of zero and differs if it lies on the other; of single replications
-    /// nothing can be said.
+    /// so many `replications`. An order holds if the 95 % interval of the difference (Welch's) lies
+    /// on its side of zero, and differs if it lies on the other. Single replications leave it
+    /// undecided.
     pub fn judge(
         &self,
         (ours, replications): (Figure, usize),

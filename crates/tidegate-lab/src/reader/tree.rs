@@ -128,8 +128,8 @@ impl Document<'_> {
         if problems.is_empty() { Ok(root) } else { Err(problems) }
     }
 
-    /// The file's tree. The parser gives up at a number that it cannot hold and does not say whose;
-    /// such a number is passed over and put back, so that its field's bounds refuse it.
+    /// The file's tree. The parser gives up at a number that it cannot hold and does not say where.
+    /// It is passed over and put back, so that its field's bounds refuse it.
     fn parse(&self) -> Result<Node, toml_span::Error> {
         let mut text = self.text.to_string();
         let mut large: Vec<(usize, usize)> = vec![];

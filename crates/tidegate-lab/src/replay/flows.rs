@@ -7,7 +7,7 @@ use tidegate_report::Counts;
 use super::Class;
 use super::delays::Sparse;
 
-/// Flows that are told apart.
+/// Flows that are kept apart.
 pub const FLOWS: usize = 1_000_000;
 
 const CLASSES: usize = Class::ALL.len();

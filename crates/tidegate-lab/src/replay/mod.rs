@@ -13,7 +13,7 @@
 //! 2 to queues with classes. Goodput is not known to a replay.
 //!
 //! **Memory** does not grow with the file. There is room for [`FLOWS`] flows; packets of later ones
-//! are counted together as `other flows`, and then there is no Jain index and no fair share, which
+//! are counted together as `other flows`. Then there is no Jain index and no fair share, which
 //! would need every flow. Flows share [`CELLS`] cells for their delay quantiles; a flow that finds
 //! none left has a mean but no quantiles. The series has at most [`POINTS`] points; its grid grows
 //! with the capture.
@@ -88,9 +88,9 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Replays `capture` through each of `queues` before a link of `rate`: with the [default
-    /// limit](default_limit), packets of 1000 B in the mean, flows by five-tuple, seed 1, and a
-    /// thousand flows listed.
+    /// Replays `capture` through each of `queues` before a link of `rate`. It takes the [default
+    /// limit](default_limit), packets of 1000 B in the mean, flows by five-tuple and seed 1, and
+    /// lists a thousand flows.
     pub fn new(capture: impl Into<PathBuf>, rate: Rate, queues: Vec<QueueSpec>) -> Replay {
         let mean_packet = Bytes::new(1000);
         Replay {
@@ -163,7 +163,7 @@ pub struct Replayed {
     pub backward: u64,
     /// Packets that were passed over because their interface's link type cannot be read.
     pub skipped: Skips,
-    /// How many packets were of flows for which there was no room any more (see [`FLOWS`]).
+    /// How many packets were of flows that there was no room for any more (see [`FLOWS`]).
     pub crowded: u64,
 }
 

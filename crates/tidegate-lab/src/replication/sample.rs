@@ -199,8 +199,8 @@ impl AllFlows<'_> {
         OfGroup { metrics, users: users.len() }
     }
 
-    /// The goodputs of the flows `members`, each over the time for which it is active; none where
-    /// no flow is active more than once.
+    /// The goodputs of the flows `members`, each over its active time; none where no flow is active
+    /// more than once.
     fn active_goodput(
         &self,
         members: impl Iterator<Item = usize> + Clone,
@@ -211,8 +211,8 @@ impl AllFlows<'_> {
         members.clone().any(again).then(|| members.map(goodput).sum())
     }
 
-    /// The part of the measured time for which flow `index` is active; 1 of one that never is, so
-    /// that its nothing stays nothing.
+    /// The part of the measured time during which flow `index` is active. It is 1 for a flow that
+    /// never is, so that its nothing stays nothing.
     fn active(&self, index: usize) -> f64 {
         let (flow, plan) = (&self.plan.flows[index], &self.outcome.plan);
         let (from, to) = (plan.warmup, plan.end);

@@ -1,10 +1,11 @@
 //! Whether the groups had settled when the warm-up ended.
 //!
-//! A group has not where its throughput in the first quarter of the measured time differs from that
-//! in the second half: by a part that matters, and by more than chance gives over the seeds. Both
-//! pieces are fixed beforehand, so the test has the level that it says. A better warm-up is then
-//! what MSER (White 1997) finds on the mean over the seeds: the truncation that leaves the mean of
-//! the rest with the least marginal standard error. It stands if the rest passes the same test.
+//! A group has not settled if two pieces of the measured time differ: its throughput in the first
+//! quarter, and in the second half. They must differ by a part that matters, and by more than
+//! chance gives over the seeds. Both pieces are fixed beforehand, so the test has the level that it
+//! says. A better warm-up is then what MSER (White 1997) finds on the mean over the seeds. It is
+//! the truncation that leaves the mean of the rest with the least marginal standard error. It
+//! stands if the rest passes the same test.
 use tidegate_report::{Unsettled, interval};
 
 use super::job::{Job, grid_is_cheap};
@@ -12,7 +13,7 @@ use super::sample::Sample;
 use super::stats;
 use crate::scenario::Group;
 
-/// The least number of pieces in the measured time of which anything is said.
+/// With fewer pieces in the measured time, nothing is said.
 const LEAST: usize = 20;
 /// A change below this part of the later throughput does not matter; nor does one below a fifth of
 /// that part of a fair share.
@@ -20,7 +21,7 @@ const MATTERS: f64 = 0.05;
 /// How often a result whose groups all are steady is called unsteady, at most.
 const LEVEL: f64 = 0.01;
 
-/// The groups that had not settled. None of a single seed, from which it cannot be told.
+/// The groups that had not settled. None if there is a single seed, which cannot show it.
 pub(crate) fn unsettled(job: &Job, samples: &[Sample]) -> Vec<Unsettled> {
     let groups = &job.scenario.groups;
     if !grid_is_cheap(&job.scenario) {
@@ -61,8 +62,8 @@ struct Look<'r> {
 }
 
 impl Look<'_> {
-    /// Its rates early and late after `warmup` pieces, where they differ; none where it is steady,
-    /// or where that cannot be told.
+    /// Its rates early and late after `warmup` pieces, where they differ. None where it is steady,
+    /// or where that is unknown.
     fn change(&self, warmup: usize) -> Option<(f64, f64)> {
         let both: Vec<(f64, f64)> =
             self.runs.iter().filter_map(|run| early_and_late(run.get(warmup..)?)).collect();

@@ -81,7 +81,7 @@ impl<'w> News<'w> {
         self.watch.progress(self.progress());
     }
 
-    /// To tell of cells each piece of which counts for `weight` pieces.
+    /// For news of cells whose pieces each count for `weight` pieces.
     pub fn of_weight(&self, weight: u64) -> Weighted<'_, 'w> {
         Weighted { news: self, weight }
     }
@@ -92,7 +92,7 @@ impl<'w> News<'w> {
     }
 }
 
-/// [`News`] of cells of which each piece is so much work.
+/// [`News`] of cells whose pieces are each so much work.
 #[derive(Clone, Copy)]
 pub(crate) struct Weighted<'n, 'w> {
     news: &'n News<'w>,

@@ -1,4 +1,4 @@
-//! How results came about: by which command, of which version, on which machine.
+//! How results came about: the command, its version, the machine.
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 
 use super::File;
 
-/// The file by which a directory of results is known to be ours.
+/// The file that marks a directory of results as ours.
 pub const MARK: &str = "run.json";
 /// What stands in it.
 pub(crate) const MAKER: &str = "tidegate";
@@ -46,7 +46,7 @@ pub struct Manifest {
     pub seeds: Vec<u64>,
     /// The queues, by their labels.
     pub queues: Vec<String>,
-    /// By which command, where that is known.
+    /// The command, where that is known.
     #[serde(flatten)]
     pub how: Option<How>,
 }

@@ -145,7 +145,7 @@ fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A temporary directory is its owner's alone; a result is for whoever the umask allows.
+/// A temporary directory is its owner's alone; a result has the rights that the umask gives.
 #[cfg(unix)]
 fn share(dir: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

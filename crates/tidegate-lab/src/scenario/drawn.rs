@@ -193,7 +193,7 @@ impl Default for Start {
 }
 
 impl Start {
-    /// When the first flow starts at the earliest, and the last at the latest if that is known.
+    /// The earliest start of the first flow, and the latest of the last if that is known.
     pub fn range(&self) -> (Span, Option<Span>) {
         let (Start::Each(drawn) | Start::Every(drawn)) = self;
         let last = if let Start::Each(_) = self { drawn.law.most() } else { None };

@@ -59,9 +59,9 @@ params! {
         rate_window: Span = Span::from_millis(1000), "tau", 1_000_000 ..= 1_000_000_000_000_000u64;
         /// Which packets are one flow to the queue.
         flow_key: Key = Key(FlowKey::FiveTuple), "", 0 ..= 0;
-        /// Which metrics of groups are taken: the usual ones, or the rest of RFC 7928 §2 besides
-        /// (variation of delays, start-up, whole pages, runs of losses, rates and losses over
-        /// time).
+        /// Which metrics of groups are taken. They are the usual ones, or the rest of RFC 7928 §2
+        /// besides: variation of delays, start-up, whole pages, runs of losses, rates and losses
+        /// over time.
         metrics: Metrics = Metrics::Usual, "", 0 ..= 0;
     }
 }

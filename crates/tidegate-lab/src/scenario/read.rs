@@ -302,7 +302,7 @@ impl Reader<'_> {
         Source::Replay(replay, Arc::new(arrivals))
     }
 
-    /// A user of the web has TCP's parameters besides, but for the amount of data.
+    /// A user of the web has TCP's parameters besides, except the amount of data.
     fn web(&mut self, table: &Table<'_>) -> Source {
         let connection = self.congestion(table);
         let also: Vec<&str> = Web::PARAMS.iter().map(|p| p.name).chain(["congestion"]).collect();

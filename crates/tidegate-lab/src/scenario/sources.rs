@@ -112,10 +112,10 @@ params! {
         jitter: f64 = 0.5, "", 0.0 ..= 1.0;
         /// Whether its packets are ECN-capable; it heeds no mark all the same.
         ecn: Codepoint = Codepoint::Off, "", 0 ..= 0;
-        /// The flow that its packets seem to be of: its own (`off`), another one each time
-        /// (`random`), another connection of its own each time (`ports`), one of so many made-up
-        /// ones (a number), a user's (`victims`), or one that the watched queue hashes to users'
-        /// places (`colliding`).
+        /// The flow that its packets claim to belong to: its own (`off`), another one each time
+        /// (`random`), another connection of its own each time (`ports`), or one of so many
+        /// made-up ones (a number). It may also be a user's (`victims`), or one that the watched
+        /// queue hashes to users' places (`colliding`).
         forge: Forge = Forge::Off, "", 1 ..= 1_000_000;
         /// How long a forged flow is kept; with 0, each packet has another.
         new_key: Span = Span::ZERO, "", 0 ..= 1_000_000_000_000_000u64;
@@ -138,10 +138,10 @@ params! {
         begin: Begin = Begin::On, "", 0 ..= 0;
         /// Whether its packets are ECN-capable; it heeds no mark all the same.
         ecn: Codepoint = Codepoint::Off, "", 0 ..= 0;
-        /// The flow that its packets seem to be of: its own (`off`), another one each time
-        /// (`random`), another connection of its own each time (`ports`), one of so many made-up
-        /// ones (a number), a user's (`victims`), or one that the watched queue hashes to users'
-        /// places (`colliding`).
+        /// The flow that its packets claim to belong to: its own (`off`), another one each time
+        /// (`random`), another connection of its own each time (`ports`), or one of so many
+        /// made-up ones (a number). It may also be a user's (`victims`), or one that the watched
+        /// queue hashes to users' places (`colliding`).
         forge: Forge = Forge::Off, "", 1 ..= 1_000_000;
         /// How long a forged flow is kept; with 0, each packet has another.
         new_key: Span = Span::ZERO, "", 0 ..= 1_000_000_000_000_000u64;

@@ -152,8 +152,8 @@ params! {
         /// Greatest retransmission timeout, back-off included.
         max_rto: Span = Span::from_millis(60_000), "", 1_000_000 ..= 3_600_000_000_000u64;
         /// What the receiver acknowledges: what it has (`honest`), each packet in parts (`divide`),
-        /// all with duplicates (`repeat`), also what is lost or yet to come (`anticipate`), or all
-        /// but marks (`hide_marks`).
+        /// or all with duplicates (`repeat`). It may also acknowledge what is lost or yet to come
+        /// (`anticipate`), or all except marks (`hide_marks`).
         receiver: Receiver = Receiver::Honest, "", 0 ..= 0;
         /// How many parts (2 to 1000), duplicates (1 to 1000) or packets ahead (to 100000) that
         /// are, with a receiver that cheats.

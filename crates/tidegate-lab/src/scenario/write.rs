@@ -173,8 +173,8 @@ fn spelled_out(spec: &QueueSpec, links: &[Link]) -> QueueSpec {
     }
 }
 
-/// Name, kind and value of each parameter, if they are the same on all of `links`, of which there
-/// is one at least.
+/// Name, kind and value of each parameter, if they are the same on all of `links`. There is at
+/// least one link.
 fn spelled_params(
     spec: &QueueSpec,
     links: &[Link],
@@ -204,7 +204,7 @@ fn queue(out: &mut String, spec: &QueueSpec, links: &[Link]) {
     }
 }
 
-/// The keys of a connection, but for one.
+/// The keys of a connection, without one of them.
 fn keys(out: &mut String, connection: &Connection, but: &str) {
     for (param, value) in connection.keys().into_iter().filter(|(param, _)| param.name != but) {
         line(out, param.name, &if is_number(param.kind) { value } else { quoted(&value) });

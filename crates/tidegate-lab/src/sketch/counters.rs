@@ -122,7 +122,7 @@ fn zombies() -> Zombies {
     Zombies::new(ZOMBIES, OVERWRITE, 1.0 / ZOMBIES as f64, Filling::Miss)
 }
 
-/// SRED's zombies, of which one is drawn for each packet that arrives.
+/// SRED's zombies: one is drawn for each packet that arrives.
 struct Hits {
     dice: Rng,
     zombies: Zombies,
@@ -145,7 +145,7 @@ impl Counter for Hits {
     }
 }
 
-/// A buffer of the last packets, of which BLACK draws one for each that arrives.
+/// A buffer of the last packets. BLACK draws one for each that arrives.
 struct Buffer {
     dice: Rng,
     flows: Vec<u64>,
@@ -206,10 +206,10 @@ impl Counter for Captures {
     }
 }
 
-/// The last t captures as two occasions, oldest first: flows caught in the older half are marked,
-/// and m_2 of the n_2 captures in the newer half are of marked flows. chan2003 §III-A: m_2 / n_2 =
-/// n_1 / N. Since m_2 may be 0 we add one to both (bailey1951, for captures with replacement): N =
-/// n_1 (n_2 + 1) / (m_2 + 1).
+/// The last t captures as two occasions, oldest first. Flows caught in the older half are marked,
+/// and m_2 of the n_2 captures in the newer half are of marked flows. By chan2003 §III-A m_2 / n_2
+/// = n_1 / N. Since m_2 may be 0 we add one to both (bailey1951, for captures with replacement): N
+/// = n_1 (n_2 + 1) / (m_2 + 1).
 struct TwoOccasions(Vec<u64>, Rng);
 
 impl Counter for TwoOccasions {

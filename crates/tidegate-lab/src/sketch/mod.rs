@@ -1,14 +1,14 @@
 //! How well the estimators of the number of flows estimate: every method on the same packets, for
 //! few flows and for a million, sent evenly and not.
 //!
-//! In each replication a number of flows may send; packets are drawn; what a method says after the
+//! In each replication a number of flows may send, and packets are drawn. The estimate after the
 //! last of them is held against the number of different flows that did send, which is counted.
 //! There are four packets a flow and 10 000 at the least: a second of a 80 Mbit/s link, twice what
 //! CARE's list looks back.
 //!
 //! ```
-//! use tidegate_lab::sketch::{Method, Skew, Study, run};
-//! let table = run(&Study { flows: vec![100], seeds: 5, seed: 1 }, &()).unwrap();
+//! use tidegate_lab::sketch::{Method, Skew, Trials, run};
+//! let table = run(&Trials { flows: vec![100], seeds: 5, seed: 1 }, &()).unwrap();
 //! let row = table.row(Method::MinCountCensored, Skew::Equal, 100).unwrap();
 //! assert!(row.rmse < 0.02);
 //! ```
@@ -39,7 +39,7 @@ const BATCH: usize = 4096;
 
 /// What to find out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Study {
+pub struct Trials {
     /// Numbers of flows that may send, ascending.
     pub flows: Vec<u64>,
     /// Replications.
@@ -99,11 +99,11 @@ fn packets(flows: u64) -> u64 {
     (flows * PACKETS_PER_FLOW).max(LEAST_PACKETS)
 }
 
-/// Runs `study` on all cores. The same seeds give the same table but for `ns_per_packet`.
+/// Runs `study` on all cores. The same seeds give the same table, except `ns_per_packet`.
 ///
 /// # Errors
 /// Cancelled by `watch`.
-pub fn run(study: &Study, watch: &dyn Watch) -> Result<Table, Cancelled> {
+pub fn run(study: &Trials, watch: &dyn Watch) -> Result<Table, Cancelled> {
     let seeds: Vec<u64> = (0..study.seeds as u64).map(|n| study.seed + n).collect();
     let populations: Vec<(Skew, u64, Population)> = Skew::ALL
         .into_iter()

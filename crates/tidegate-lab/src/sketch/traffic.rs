@@ -92,7 +92,7 @@ impl Population {
 pub struct Traffic<'p> {
     population: &'p Population,
     dice: Rng,
-    /// Flows are hashes to whoever counts them, other ones in each replication.
+    /// Counters see flows as hashes, other ones in each replication.
     names: u64,
     /// A bit a flow.
     seen: Vec<u64>,

@@ -50,11 +50,11 @@ impl Study {
 }
 
 impl Prepared {
-    /// Checks what a plot needs and its file does not say: that its groups are in the scenarios,
-    /// and that this machine has its font where it goes into a PDF or PNG.
+    /// Checks what a plot needs and its file does not say. Its groups must be in the scenarios, and
+    /// this machine must have its font where it goes into a PDF or PNG.
     ///
     /// # Errors
-    /// The plots for which that is not so.
+    /// The plots that fail this.
     pub fn drawable(&self) -> Result<(), Problems> {
         let study = &self.study;
         let mut found = vec![];

@@ -29,7 +29,7 @@ impl Keeps {
 pub struct Key([u8; 16]);
 
 impl Key {
-    /// The key of `queue` in `scenario`, of whose replications `keeps` is stored: a hash of the
+    /// The key of `queue` in `scenario`, whose replications store `keeps`. It is a hash of the
     /// resolved scenario without titles and seeds, of what it read from files, and of the sources
     /// of queues and simulator.
     pub fn new(scenario: &Scenario, queue: &QueueSpec, keeps: Keeps) -> Key {

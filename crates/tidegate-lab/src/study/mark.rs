@@ -7,7 +7,7 @@ use super::prepared::Prepared;
 use super::store::StoreError;
 use super::written;
 
-/// What a study is, to whoever finds its directory.
+/// The name of a study's kind in its directory.
 const KIND: &str = "study";
 
 /// Writes `study.toml` and `run.json` into `dir`, each whole or not at all.

@@ -1,8 +1,8 @@
 //! Studies: a grid of scenarios and queues, run with every seed, its results in one tidy table.
 //!
-//! A study is a TOML file (`docs/study/sweep.md`). [`Study::parse`] reads it, [`Prepared`] checks
-//! every cell of it, [`sweep()`] runs what a [`Store`] does not have yet, [`tables`] makes the
-//! tables of what it has, and [`mark`] says how they came about.
+//! A study is a TOML file (`docs/study/sweep.md`). [`Study::parse`] reads it, and [`Prepared`]
+//! checks every cell of it. [`sweep()`] runs what a [`Store`] does not have yet. [`tables`] makes
+//! the tables of what it has, and [`mark`] says how they came about.
 mod axis;
 mod batch;
 mod cell;

@@ -78,8 +78,8 @@ impl From<RoundError> for SweepError {
 }
 
 impl Prepared {
-    /// What `store`, if there is one, has not of the cases of `shard`, as far as it is known: where
-    /// seeds go on until an interval is narrow, more may follow.
+    /// The cases of `shard` that `store`, if there is one, does not have, as far as that is known.
+    /// Where seeds go on until an interval is narrow, more may follow.
     ///
     /// # Errors
     /// The store fails.

@@ -133,7 +133,7 @@ pub(crate) fn whole(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), StoreErr
     place(file, dir, name)
 }
 
-/// A file without a name yet, for whoever the umask allows.
+/// A file without a name yet, with the rights that the umask gives.
 fn fresh(dir: &Path) -> std::io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".tidegate-");

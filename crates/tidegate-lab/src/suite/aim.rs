@@ -1,9 +1,9 @@
 //! Queues aimed at a delay, for cells that have a `target`.
 //!
 //! RFC 7928 §4.3.1 asks to compare queues over a range of their targets, since a target means
-//! something else in each. What is aimed is the queue's own parameter where it has one: the delay
-//! of CoDel and PIE, the length of REM and its kin, the thresholds of RED and its kin, between
-//! which the average is meant to stay. Of all others it is the room: what the line sends in that
+//! something else in each. Where the queue has a parameter for it, that is aimed: the delay of
+//! CoDel and PIE, or the length of REM and its kin. For RED and its kin it is the thresholds, which
+//! the average is meant to stay between. For all others it is the room: what the line sends in that
 //! time.
 use tidegate::catalog::{self, Row};
 use tidegate::config::Value;

@@ -9,7 +9,7 @@ use super::figure::Figure;
 /// Tests of queues, each with cells: scenarios that every queue meets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suite {
-    /// The folder's name, by which the command knows it.
+    /// The folder's name; the command knows it by that.
     pub name: String,
     /// Its description, as messages and the command name it.
     pub file: String,
@@ -26,7 +26,7 @@ pub struct Suite {
     /// What the worst user must be sure of for a cell to be passed, as part of a fair share; none
     /// in a suite that measures and does not judge.
     pub bound: Option<f64>,
-    /// What is told of each cell.
+    /// The figures of each cell.
     pub figures: Vec<Figure>,
     /// The tests.
     pub tests: Vec<Test>,
@@ -45,7 +45,7 @@ pub struct Test {
     pub asks: String,
     /// Where it comes from.
     pub source: String,
-    /// What is told of its cells, if not the suite's figures.
+    /// The figures of its cells, if not the suite's.
     pub figures: Vec<Figure>,
     /// Groups whose goodput over delay is drawn, where the cell has them.
     pub ellipses: Vec<String>,
@@ -143,7 +143,7 @@ impl Suite {
         Problems::one(Problem { place, field: "--tests".into(), value: name.into(), why })
     }
 
-    /// What is told of the cells of a test.
+    /// The figures of a test's cells.
     pub fn figures(&self, test: usize) -> &[Figure] {
         let own = &self.tests[test].figures;
         if own.is_empty() { &self.figures } else { own }

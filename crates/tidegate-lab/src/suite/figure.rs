@@ -1,4 +1,4 @@
-//! What is told of a cell: figures by their names.
+//! The figures of a cell, by their names.
 use std::fmt;
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use tidegate_report::diff::LINK;
 use crate::nearest::did_you_mean;
 use crate::study;
 
-/// A figure that is told of a cell.
+/// A figure of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// The part of his fair share that the worst user gets.

@@ -1,6 +1,6 @@
 //! Captures whose truth is known, and what is made of them.
 use crate::wire::{FULL, Taken, Tcp, Wire};
-use tidegate_lab::advise::{Advice, Advise, AdviseError, Conduct, Senders, Verdict, advise};
+use tidegate_lab::advise::{Advice, Advise, AdviseError, Conclusion, Conduct, Senders, advise};
 use tidegate_lab::{Progress, QueueSpec, Watch};
 
 /// The answer on `wire`, a link of `rate`.
@@ -57,7 +57,7 @@ fn users_round_trips_and_the_flood_are_found() {
     assert_eq!(flood.who, ["10.0.0.9:5000 -> 10.0.1.200:443 udp"]);
     let (from, to) = advice.seen.window_s.unwrap();
     assert!(near(from, 3.0, 0.05) && near(to, 10.0, 0.05), "the time of the flood: {from} {to}");
-    assert_eq!(advice.verdict, Verdict::Change);
+    assert_eq!(advice.verdict, Conclusion::Change);
     let choice = advice.choice.as_ref().unwrap();
     assert!(["drr", "fq_codel"].contains(&choice.queue.as_str()), "{choice:?}");
     let promise = |name: &str| advice.tried.iter().find(|p| p.queue == name).unwrap();
@@ -109,7 +109,7 @@ fn one_direction_is_enough_for_the_handshake() {
 #[test]
 fn without_congestion_there_is_nothing_to_mend() {
     let advice = answer(&mut flooded(true, Taken::Before), "1 Gbit/s");
-    assert_eq!((advice.verdict, advice.choice), (Verdict::NothingToMend, None));
+    assert_eq!((advice.verdict, advice.choice), (Conclusion::NothingToMend, None));
     assert!(advice.tried.is_empty() && advice.seen.busy == 0.0);
     assert!(near(advice.seen.most_bps, 24e6, 0.25), "{}", advice.seen.most_bps);
 }
@@ -182,7 +182,7 @@ fn ecn_is_told_apart() {
 #[test]
 fn only_floods_leave_nobody_to_help() {
     let advice = answer(Wire::default().udp(9, 20_000_000, 1000, (0, 3000)), "10 Mbit/s");
-    assert_eq!(advice.verdict, Verdict::NobodyToHelp);
+    assert_eq!(advice.verdict, Conclusion::NobodyToHelp);
 }
 
 #[test]

@@ -203,16 +203,16 @@ fn a_label_cannot_command_the_terminal() {
 #[test]
 fn verdicts_begin_where_they_say() {
     for (share, verdict) in [
-        (0.0, Verdict::Starved),
-        (0.499, Verdict::Starved),
-        (0.5, Verdict::Short),
-        (0.799, Verdict::Short),
-        (0.8, Verdict::Fair),
-        (1.5, Verdict::Fair),
-        (1.501, Verdict::Greedy),
-        (f64::NAN, Verdict::Greedy),
+        (0.0, Standing::Starved),
+        (0.499, Standing::Starved),
+        (0.5, Standing::Short),
+        (0.799, Standing::Short),
+        (0.8, Standing::Fair),
+        (1.5, Standing::Fair),
+        (1.501, Standing::Greedy),
+        (f64::NAN, Standing::Greedy),
     ] {
-        assert_eq!(Verdict::of(share), verdict, "{share}");
+        assert_eq!(Standing::of(share), verdict, "{share}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Two results beside each other, as JSON.
 use serde_json::{Map, Value, json};
 
-use super::{Diff, Row, Verdict};
+use super::{Diff, Likeness, Row};
 use crate::Figure;
 
 /// The form's name and version.
@@ -11,7 +11,7 @@ impl Diff {
     /// All figures, those that differ first; the results are called `names`.
     pub fn to_json(&self, names: [&str; 2]) -> String {
         let figures: Vec<Value> = self.rows.iter().map(|row| self.figure(row)).collect();
-        let certain = self.count(Verdict::Certain);
+        let certain = self.count(Likeness::Certain);
         let value = json!({
             "schema": SCHEMA,
             "a": names[0],
@@ -20,10 +20,10 @@ impl Diff {
             "summary": {
                 "figures": self.rows.len(),
                 "tested": self.tested(),
-                "differ": certain + self.count(Verdict::Differs),
+                "differ": certain + self.count(Likeness::Differs),
                 "differ_by_holm": certain,
-                "same": self.count(Verdict::Same),
-                "without_interval": self.count(Verdict::Unknown),
+                "same": self.count(Likeness::Same),
+                "without_interval": self.count(Likeness::Unknown),
                 "alone_a": self.alone[0],
                 "alone_b": self.alone[1],
                 "one_sided": self.one_sided,
@@ -39,11 +39,11 @@ impl Diff {
             keys.map(|(key, value)| (key.clone(), value.clone().into())).collect();
         let bare = Figure::exact(row.b.mean() - row.a.mean());
         let verdict = match row.verdict {
-            Verdict::Certain => "differs by Holm's correction",
-            Verdict::Differs => "differs",
-            Verdict::Unknown => "no interval",
-            Verdict::Alike => "alike",
-            Verdict::Same => "same",
+            Likeness::Certain => "differs by Holm's correction",
+            Likeness::Differs => "differs",
+            Likeness::Unknown => "no interval",
+            Likeness::Alike => "alike",
+            Likeness::Same => "same",
         };
         json!({
             "place": place,

@@ -2,7 +2,7 @@
 use std::fmt::Write;
 
 use super::{ReportInput, Run, escape};
-use crate::answer::{self, Verdict, offends, share, worst};
+use crate::answer::{self, Standing, offends, share, worst};
 use crate::detail::{self, Detail};
 use crate::fair::STARVED;
 use crate::{Document, Figure, Flow, Group, human};
@@ -302,13 +302,13 @@ fn cell(page: &mut String, figure: &str) {
 
 fn share_cell(page: &mut String, group: &Group) {
     let share = share(group);
-    let class = match share.map(|s| Verdict::of(s.mean())) {
+    let class = match share.map(|s| Standing::of(s.mean())) {
         None => "",
-        Some(Verdict::Greedy) => " class=\"bad\"",
-        Some(Verdict::Fair) => " class=\"good\"",
+        Some(Standing::Greedy) => " class=\"bad\"",
+        Some(Standing::Fair) => " class=\"good\"",
         _ if offends(group) => " class=\"good\"",
-        Some(Verdict::Short) => "",
-        Some(Verdict::Starved) => " class=\"bad\"",
+        Some(Standing::Short) => "",
+        Some(Standing::Starved) => " class=\"bad\"",
     };
     cell_of(page, class, &human::ratio(share));
 }

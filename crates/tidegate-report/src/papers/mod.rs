@@ -4,9 +4,9 @@
 //! library.
 //!
 //! ```
-//! use tidegate_report::papers::{self, Paper};
+//! use tidegate_report::papers::{self, Reproduced};
 //! let title = "A <model>".into();
-//! let paper = Paper { folder: "care".into(), title, ..Paper::default() };
+//! let paper = Reproduced { folder: "care".into(), title, ..Reproduced::default() };
 //! let made = papers::Made { version: "0.1.0", command: "tidegate paper run all", note: "" };
 //! let pages = papers::render(&[paper], &made);
 //! let names: Vec<&str> = pages.iter().map(|p| p.name.as_str()).collect();
@@ -26,7 +26,7 @@ pub use svg::svg;
 
 /// A paper with what came of it.
 #[derive(Clone, Debug, Default)]
-pub struct Paper {
+pub struct Reproduced {
     /// Its short name.
     pub folder: String,
     /// The key that cites it.
@@ -64,7 +64,7 @@ pub struct Section {
     /// The experiment.
     pub experiment: Experiment,
     /// What the paper says of it.
-    pub claims: Vec<Claim>,
+    pub claims: Vec<JudgedClaim>,
     /// Why claims of it differ, each with the number of claims that it is the reason for.
     pub explanations: Vec<(Explanation, usize)>,
     /// Claims of it under other readings of the text.
@@ -81,7 +81,7 @@ pub struct Section {
 
 /// A claim with our figure, all as text.
 #[derive(Clone, Debug, Default)]
-pub struct Claim {
+pub struct JudgedClaim {
     /// The experiment's name.
     pub experiment: String,
     /// The setting.
@@ -195,9 +195,9 @@ pub struct Fitted {
     /// What it is, and how it was chosen.
     pub parameter: String,
     /// The numbers that it was chosen on.
-    pub targets: Vec<Claim>,
+    pub targets: Vec<JudgedClaim>,
     /// Others, which tell whether the choice was right.
-    pub supports: Vec<Claim>,
+    pub supports: Vec<JudgedClaim>,
 }
 
 /// A figure.

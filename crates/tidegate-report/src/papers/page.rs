@@ -5,7 +5,7 @@ use crate::html::{self, Library, escape, in_script};
 
 use super::prose::prose;
 use super::tables::{boards, class, explanations, readings, table};
-use super::{Chart, Claim, KINDS, Paper, Section, map, svg};
+use super::{Chart, JudgedClaim, KINDS, Reproduced, Section, map, svg};
 
 const STYLE: &str = include_str!("papers.css");
 const SCRIPT: &str = include_str!("papers.js");
@@ -32,7 +32,7 @@ pub struct Page {
 
 /// The pages of `papers`: `index.html`, then one for each, then the chart library that they share,
 /// if there are charts, then each figure as SVG below `figures/`.
-pub fn render(papers: &[Paper], made: &Made<'_>) -> Vec<Page> {
+pub fn render(papers: &[Reproduced], made: &Made<'_>) -> Vec<Page> {
     let mut pages = vec![Page { name: "index.html".into(), text: index(papers, made) }];
     pages.extend(
         papers
@@ -53,12 +53,12 @@ pub fn render(papers: &[Paper], made: &Made<'_>) -> Vec<Page> {
 }
 
 /// Where a figure lies beside the pages.
-fn picture(paper: &Paper, id: &str) -> String {
+fn picture(paper: &Reproduced, id: &str) -> String {
     format!("figures/{}-{id}.svg", paper.folder)
 }
 
 /// How many of `claims` are of each kind.
-fn count<'c>(claims: impl Iterator<Item = &'c Claim> + Clone) -> [usize; KINDS.len()] {
+fn count<'c>(claims: impl Iterator<Item = &'c JudgedClaim> + Clone) -> [usize; KINDS.len()] {
     KINDS.map(|kind| claims.clone().filter(|claim| claim.kind == kind).count())
 }
 
@@ -97,7 +97,7 @@ const LEGEND: &str = "<p class=\"what\"><b>holds</b>: ours lies within the toler
     this very number, which proves nothing; <b>fitted, not met</b>: it does not all the same. <b>cannot be checked</b>: the \
     reason is told.</p>\n";
 
-fn index(papers: &[Paper], made: &Made<'_>) -> String {
+fn index(papers: &[Reproduced], made: &Made<'_>) -> String {
     let mut page = String::with_capacity(100_000);
     head(
         &mut page,
@@ -126,7 +126,7 @@ fn index(papers: &[Paper], made: &Made<'_>) -> String {
             escape(&paper.title),
             escape(&credits(paper))
         );
-        let claims: Vec<&Claim> = paper.sections.iter().flat_map(|s| &s.claims).collect();
+        let claims: Vec<&JudgedClaim> = paper.sections.iter().flat_map(|s| &s.claims).collect();
         table(&mut page, &claims, true, &format!("{}.html", paper.folder));
         page.push_str("</section>\n");
     }
@@ -135,13 +135,13 @@ fn index(papers: &[Paper], made: &Made<'_>) -> String {
     page
 }
 
-fn credits(paper: &Paper) -> String {
+fn credits(paper: &Reproduced) -> String {
     let parts = [paper.authors.as_str(), paper.venue.as_str(), paper.key.as_str()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
 /// A paper's row of the first table.
-fn glance(page: &mut String, paper: &Paper) {
+fn glance(page: &mut String, paper: &Reproduced) {
     let counts = count(paper.sections.iter().flat_map(|s| &s.claims));
     let all: usize = counts.iter().sum();
     let _ = write!(
@@ -164,7 +164,7 @@ fn glance(page: &mut String, paper: &Paper) {
     page.push_str("</span></td></tr>\n");
 }
 
-fn one(paper: &Paper, made: &Made<'_>) -> String {
+fn one(paper: &Reproduced, made: &Made<'_>) -> String {
     let mut page = String::with_capacity(200_000);
     head(
         &mut page,
@@ -197,7 +197,7 @@ fn one(paper: &Paper, made: &Made<'_>) -> String {
     page
 }
 
-fn section(page: &mut String, paper: &Paper, shown: &Section) {
+fn section(page: &mut String, paper: &Reproduced, shown: &Section) {
     let experiment = &shown.experiment;
     let _ = writeln!(
         page,
@@ -238,7 +238,7 @@ fn section(page: &mut String, paper: &Paper, shown: &Section) {
 }
 
 /// What is drawn of an experiment.
-fn cards(page: &mut String, paper: &Paper, charts: &[Chart]) {
+fn cards(page: &mut String, paper: &Reproduced, charts: &[Chart]) {
     if charts.is_empty() {
         return;
     }
@@ -257,7 +257,7 @@ fn cards(page: &mut String, paper: &Paper, charts: &[Chart]) {
     page.push_str("</div>\n");
 }
 
-fn fitted(page: &mut String, paper: &Paper) {
+fn fitted(page: &mut String, paper: &Reproduced) {
     if paper.fitted.is_empty() {
         return;
     }

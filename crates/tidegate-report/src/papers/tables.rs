@@ -4,7 +4,7 @@ use std::fmt::Write;
 use crate::html::escape;
 
 use super::prose::prose;
-use super::{Board, Cell, Claim, Explanation, Readings};
+use super::{Board, Cell, Explanation, JudgedClaim, Readings};
 
 /// The class of a verdict in the style sheet.
 pub(super) fn class(kind: &str) -> &'static str {
@@ -20,7 +20,7 @@ pub(super) fn class(kind: &str) -> &'static str {
 
 /// Claims as a table, with the experiment's name if they are of several; `of` is the page that has
 /// the explanations, empty for this one.
-pub(super) fn table(page: &mut String, claims: &[&Claim], several: bool, of: &str) {
+pub(super) fn table(page: &mut String, claims: &[&JudgedClaim], several: bool, of: &str) {
     if claims.is_empty() {
         return;
     }
@@ -58,7 +58,7 @@ pub(super) fn table(page: &mut String, claims: &[&Claim], several: bool, of: &st
 }
 
 /// A link to the explanation of a claim that differs.
-fn why(claim: &Claim, of: &str) -> String {
+fn why(claim: &JudgedClaim, of: &str) -> String {
     match claim.explained.as_str() {
         "" => String::new(),
         name => format!(

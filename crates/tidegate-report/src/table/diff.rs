@@ -3,7 +3,7 @@ use comfy_table::Cell;
 
 use super::look::fit;
 use super::{Look, align, header, new, text, wrapped};
-use crate::diff::{Diff, Name, Row, Verdict};
+use crate::diff::{Diff, Likeness, Name, Row};
 use crate::{Figure, human};
 
 /// The most rows that are shown where not all are asked for.
@@ -23,9 +23,9 @@ pub enum Shown {
 pub fn diff(diff: &Diff, shown: Shown, look: &Look) -> String {
     let mut rows: Vec<&Row> = diff.rows.iter().collect();
     if shown == Shown::Different {
-        let told = |row: &&Row| row.verdict <= Verdict::Differs;
+        let told = |row: &&Row| row.verdict <= Likeness::Differs;
         let any = diff.tested() > 0;
-        rows.retain(|row| told(row) || (!any && row.verdict == Verdict::Unknown));
+        rows.retain(|row| told(row) || (!any && row.verdict == Likeness::Unknown));
     }
     let listed = if shown == Shown::All { rows.len() } else { rows.len().min(SHOWN) };
     let mut out = wrapped(&summary(diff), look);
@@ -36,7 +36,7 @@ pub fn diff(diff: &Diff, shown: Shown, look: &Look) -> String {
         let more = human::count((rows.len() - listed) as u64);
         out += &format!("and {more} more; --all shows every figure\n");
     }
-    if rows.iter().any(|row| row.verdict <= Verdict::Differs) {
+    if rows.iter().any(|row| row.verdict <= Likeness::Differs) {
         let legend = "** differs also by Holm's correction for so many figures; * differs, as \
                       about one of twenty does by chance. Figures hang together: chance makes many of \
                       them differ at once, or none.";
@@ -49,8 +49,8 @@ pub fn diff(diff: &Diff, shown: Shown, look: &Look) -> String {
 fn summary(diff: &Diff) -> String {
     let count = |n: usize| human::count(n as u64);
     let figures = |n: usize| format!("{} figure{}", count(n), if n == 1 { "" } else { "s" });
-    let (certain, all) = (diff.count(Verdict::Certain), diff.rows.len());
-    let differ = certain + diff.count(Verdict::Differs);
+    let (certain, all) = (diff.count(Likeness::Certain), diff.rows.len());
+    let differ = certain + diff.count(Likeness::Differs);
     let verb = |n: usize, one: &'static str, more: &'static str| if n == 1 { one } else { more };
     let mut said = vec![format!(
         "{} of {} {}.",
@@ -69,7 +69,7 @@ fn summary(diff: &Diff) -> String {
             verb(certain, "stays", "stay")
         ));
     }
-    let same = diff.count(Verdict::Same);
+    let same = diff.count(Likeness::Same);
     if same > 0 {
         said.push(format!(
             "{} {} the same to the last digit.",
@@ -77,7 +77,7 @@ fn summary(diff: &Diff) -> String {
             verb(same, "is", "are")
         ));
     }
-    let unknown = diff.count(Verdict::Unknown);
+    let unknown = diff.count(Likeness::Unknown);
     if unknown > 0 {
         let have = verb(unknown, "has", "have");
         said.push(format!("{} {have} no interval: one seed, or rare events.", figures(unknown)));
@@ -116,11 +116,11 @@ fn table(diff: &Diff, rows: &[&Row], look: &Look) -> String {
         let mut cells: Vec<Cell> = place.collect();
         cells.push(text(&row.metric.name));
         let mark = match row.verdict {
-            Verdict::Certain => "**",
-            Verdict::Differs => "*",
-            Verdict::Unknown => "?",
-            Verdict::Alike => "",
-            Verdict::Same => "=",
+            Likeness::Certain => "**",
+            Likeness::Differs => "*",
+            Likeness::Unknown => "?",
+            Likeness::Alike => "",
+            Likeness::Same => "=",
         };
         let difference = difference(row);
         cells.extend(

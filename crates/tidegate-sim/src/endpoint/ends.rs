@@ -21,8 +21,8 @@ pub(crate) struct Ends {
     senders: Vec<Sender>,
     far: Vec<Far>,
     labels: Labels,
-    /// What a sender has just put out at the end of the list; whoever woke it sends that and takes
-    /// it off.
+    /// What a sender has just put out, at the end of the list. The caller that woke the sender
+    /// sends that and takes it off.
     pub out: Vec<Output>,
 }
 
@@ -174,7 +174,7 @@ impl Ends {
     }
 
     /// An event of class [`Class::Send`] of `flow`: a connection starts, or a burst that waited
-    /// goes out; or a source's turn has come that is open loop and alone on its first link.
+    /// goes out. Or it is the turn of an open-loop source that is alone on its first link.
     #[inline(always)]
     pub fn wake(&mut self, now: u64, flow: u32) -> Timers {
         let sender = &mut self.senders[flow as usize];

@@ -37,9 +37,8 @@ pub(super) struct Sender {
     pub(super) stop: Time,
     /// When it is active after that, the next last.
     pub(super) again: Vec<Period>,
-    /// Of a connection, the earliest event of class `Class::Send` that is pending, others are
-    /// void; of a source that is open loop its next turn if it is the sole user of its first link,
-    /// else the first.
+    /// For a connection, the earliest pending event of class `Class::Send`; others are void. For an
+    /// open-loop source its next turn if it is the sole user of its first link, else the first.
     pub(super) send: Time,
     /// The same of class `Class::Timeout`.
     pub(super) timeout: Time,

@@ -62,8 +62,9 @@ impl<Q: Qdisc> Simulation<Q> {
         self.merges[id as usize].join(branch as usize, flight, |a, b| self.routes.earlier(a, b));
     }
 
-    /// What has departed from port `id` goes on, and enters the links where streams of this port
-    /// meet, up to the time at which what departs at `now` or later could do so.
+    /// Passes on what has departed from port `id`, and what enters the links where streams of this
+    /// port meet. The latter goes up to the time at which a departure at `now` or later could enter
+    /// them.
     #[inline(never)]
     pub(super) fn go_on(&mut self, id: usize, now: u64) {
         let mut departed = std::mem::take(&mut self.ports[id].departed);

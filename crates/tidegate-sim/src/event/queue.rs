@@ -102,7 +102,7 @@ impl Turns {
     }
 }
 
-/// The most event sources for which the tree has a fixed size.
+/// A tree of at most so many event sources has a fixed size.
 const FEW: usize = 64;
 
 /// The next time of each of a fixed set of event sources, in a winner tree. Changing one time costs

@@ -290,8 +290,7 @@ pub struct LinkOutcome {
     pub mean_packets: f64,
     /// Waiting bytes, averaged over time.
     pub mean_bytes: f64,
-    /// The time for which at least 95 % of its [`limit`](crate::LinkSpec::limit) waited; `None`
-    /// without one.
+    /// How long at least 95 % of its [`limit`](crate::LinkSpec::limit) waited; `None` without one.
     pub nearly_full: Option<Span>,
     /// Delay in the queue, over packets that left it; time in transmission is not in it.
     pub delay: Delay,

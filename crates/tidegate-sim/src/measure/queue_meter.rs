@@ -36,7 +36,7 @@ pub(crate) struct QueueMeter {
     /// The integrals of the backlog over time so far, up to `last`.
     packet_time: u64,
     byte_time: u128,
-    /// The backlog from which the queue is nearly full, and the time for which it was.
+    /// The backlog from which the queue is nearly full, and how long it was.
     full: Backlog,
     full_time: Option<u64>,
     last: u64,

@@ -49,9 +49,9 @@ pub(super) struct Links {
     pub(super) answers: Answers,
     /// How many flows go this way.
     pub(super) flows: u32,
-    /// Nothing but what comes back to it and its own timers happens to the first of them, which is
-    /// one connection from its start to its stop or is open loop, and nobody reads its window. Where
-    /// there are more, none of them runs ahead.
+    /// Whether the first of them can run ahead. It is one connection from its start to its stop, or
+    /// an open loop. Only its own timers and what comes back to it change its state, and nobody
+    /// reads its window. Where there are more flows, none of them runs ahead.
     pub(super) plain: bool,
 }
 
@@ -99,7 +99,7 @@ impl Links {
     }
 }
 
-/// The links of which all that enters comes out of one port, in few enough branches.
+/// The links that only packets from one port enter, in few enough branches.
 pub(super) fn merge_points(
     links: &[Links],
     streams: &[Vec<Option<Stream>>],

@@ -3,7 +3,7 @@
 /// Most branches of a merge point: who is first of them is found by looking at all.
 pub(crate) const BRANCHES: usize = 8;
 
-/// A link that several streams enter, all of which come out of the same port over links that are
+/// A link that several streams enter. All of them come out of the same port, over links that are
 /// fed in order and as fast as the port's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MergePoint {

@@ -52,7 +52,7 @@ pub struct LinkSpec<Q> {
     pub delay: Span,
     /// The queue before it. A link without a queue holds all packets and drops none.
     pub queue: Option<Q>,
-    /// The limit of the queue, if the time for which it is nearly full is to be measured.
+    /// The limit of the queue, if the time during which it is nearly full is to be measured.
     pub limit: Option<Size>,
 }
 
@@ -141,7 +141,7 @@ impl<Q> Network<Q> {
         })
     }
 
-    /// Sets the limit of the queue of `link`, so that the time for which it is nearly full is
+    /// Sets the limit of the queue of `link`, so that the time during which it is nearly full is
     /// measured.
     pub fn limit(&mut self, link: LinkId, limit: Size) {
         self.links[link.index()].limit = Some(limit);

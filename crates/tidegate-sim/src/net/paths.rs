@@ -57,8 +57,8 @@ impl Finder {
     }
 }
 
-/// By which link one comes to each node on the shortest way from `root`: fewest hops, least delay,
-/// first declared.
+/// The last link of the shortest way from `root` to each node: fewest hops, least delay, first
+/// declared.
 pub(super) fn tree(out: &[Vec<u32>], ends: &[(u32, u32, u64)], root: u32) -> Vec<u32> {
     let mut via = vec![NONE; out.len()];
     let mut cost = vec![UNREACHED; out.len()];

@@ -103,8 +103,8 @@ pub(crate) struct Routes {
     pub merge_points: Vec<MergePoint>,
     /// The merge point and the branch there that each [`Kind::Join`] means.
     pub branches: Vec<(u32, u32)>,
-    /// The link out of which one comes to each step of the way, `NONE` for none: the order of
-    /// simultaneous packets.
+    /// The link that leads to each step of the way, `NONE` for none: the order of simultaneous
+    /// packets.
     pub via: Vec<u32>,
     /// The port whose queue all that needs an event at the far end of each link joins, if it is
     /// the same.

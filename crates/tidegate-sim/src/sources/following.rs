@@ -1,10 +1,10 @@
 //! Follow-the-window (C. Zhang's AQM and DoS set-up for ns-2, github.com/mleoking/LeoDoS,
-//! `setAtkSendState`): a flood at a constant rate while the congestion window of one user is at
-//! least a threshold, silence while it is less.
+//! `setAtkSendState`). It floods at a constant rate while the congestion window of one user is at
+//! least a threshold. While the window is less, it is silent.
 //!
 //! The attacker looks every `every`. Between two looks it goes on as the last one has left it. A
 //! flood that begins sends its first packet at once, as ns-2's does. A user without a connection
-//! has no window, so nobody sends: not before its start, after its stop, or between two
+//! has no window. So the attacker is silent before its start, after its stop, and between two
 //! connections. (ns-2 keeps the window that a connection had at its end.)
 use tidegate::{ConfigError, Rng, Span, Time};
 
@@ -102,8 +102,8 @@ mod tests {
         Following::new(FlowId(0), Cbr::new(Rate::from_bps(2_000_000), Bytes::new(1000)))
     }
 
-    /// The times at which it sends up to 100 ms, in milliseconds, from a start at `start` with a
-    /// window that `window` gives, and those at which it has a turn.
+    /// The times at which it sends up to 100 ms, in milliseconds, and those at which it has a turn.
+    /// It starts at `start` with a window that `window` gives.
     fn run(
         sender: &mut FollowingSender,
         start: u64,

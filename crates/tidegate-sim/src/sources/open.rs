@@ -73,8 +73,9 @@ impl Open {
         }
     }
 
-    /// Its turn has come at `now`, when the window that it follows, if any, has `window` segments:
-    /// a packet, if it sends one, and when its next turn comes (at least a nanosecond later).
+    /// Its turn has come at `now`. If it follows a window, that window has `window` segments.
+    /// Returns a packet, if it sends one, and the time of its next turn (at least a nanosecond
+    /// later).
     #[inline]
     pub fn send(&mut self, now: Time, window: f64, dice: &mut Rng) -> (Option<OpenPacket>, Time) {
         let ((number, next), len, ecn) = match self {

@@ -1,5 +1,5 @@
 //! The answer for people: one screen.
-use tidegate_lab::advise::{Advice, Choice, Conduct, Promise, Senders, Verdict};
+use tidegate_lab::advise::{Advice, Choice, Conclusion, Conduct, Promise, Senders};
 use tidegate_report::page::{Block, Page};
 use tidegate_report::{Figure, human};
 
@@ -45,7 +45,7 @@ fn chosen(advice: &Advice) -> Option<&Promise> {
 fn headline(advice: &Advice) -> String {
     let rate = human::rate(Figure::exact(advice.rate_bps));
     match (advice.verdict, chosen(advice)) {
-        (Verdict::Change, Some(to)) => {
+        (Conclusion::Change, Some(to)) => {
             let from = advice.now.as_ref().filter(|now| now.worst.is_some());
             let worst = percent(from.and_then(|now| now.worst));
             let mut text = format!("Choose {}", to.queue);
@@ -57,8 +57,8 @@ fn headline(advice: &Advice) -> String {
             }
             text + "."
         }
-        (Verdict::Keep, _) => "Keep drop-tail: no queue that was tried helps users more.".into(),
-        (Verdict::NobodyToHelp, _) => {
+        (Conclusion::Keep, _) => "Keep drop-tail: no queue that was tried helps users more.".into(),
+        (Conclusion::NobodyToHelp, _) => {
             "Nobody here could be helped: all who send heed nothing.".into()
         }
         _ => format!(

@@ -109,8 +109,8 @@ fn direction(counters: &Counters, passed: Passed) -> Value {
     })
 }
 
-/// Frames that came in by an interface, as the kernel's program has counted them there, and never
-/// to us: nobody heard the interface, as in the moment after it has come up again.
+/// Frames that the kernel's program has counted at an interface, and that never came to us. Nobody
+/// heard the interface, as in the moment after it has come up again.
 fn unheard(counters: &Counters, passed: Passed) -> u64 {
     (passed.taken + passed.unmanaged).saturating_sub(counters.received.frames + counters.missed)
 }

@@ -56,8 +56,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Config, Problems> {
     }
 }
 
-/// `problem`, with what was meant if it is that a table is given twice of which there may be
-/// several.
+/// `problem`, with what was meant if a table is given twice that may be given several times.
 fn in_brackets(mut problem: Problem) -> Problem {
     for name in ["link", "link.class", "link.back.class"] {
         let twice = format!("the table [{name}] is given twice");

@@ -21,8 +21,7 @@ use crate::output;
 pub enum Purpose {
     /// To join them.
     Start,
-    /// To say what would be done. A gate that runs is to be told so by a reload, if it is the one
-    /// that holds them.
+    /// To say what would be done. If a gate that runs holds them, a reload is how it changes.
     Show,
 }
 

@@ -189,9 +189,9 @@ fn of_queue(error: ConfigError) -> ConfigError {
     }
 }
 
-/// The queue as it is to be on a wire: a packet that is to carry congestion's signal and cannot be
-/// marked is dropped (RFC 3168 §5), also by queues whose papers only mark, unless their parameter
-/// says otherwise.
+/// The queue as it is to be on a wire. A packet that is to carry congestion's signal and cannot be
+/// marked is dropped (RFC 3168 §5). That holds also for queues whose papers only mark, unless their
+/// parameter says otherwise.
 pub fn on_a_wire(spec: &QueueSpec) -> QueueSpec {
     const NON_ECT: &str = "non_ect";
     let mut spec = spec.clone();

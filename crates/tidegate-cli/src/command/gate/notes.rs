@@ -1,4 +1,4 @@
-//! Notes to standard error, written by a thread of its own: nobody waits for whoever reads them.
+//! Notes to standard error, written by a thread of its own: nobody waits for their reader.
 //!
 //! Each note begins with the time, and with the link that it is about.
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -58,7 +58,7 @@ impl Notes {
         Ok(Notes { to, written })
     }
 
-    /// Whence notes are taken, by whoever has some.
+    /// Where notes come from.
     pub fn pen(&self) -> Pen {
         Pen { to: self.to.clone(), whose: String::new() }
     }

@@ -41,7 +41,7 @@ type Live = Gate<Ring, Ring, Option<Recorder>>;
 pub struct Together<'a> {
     /// The file to read again.
     pub file: Option<&'a Source>,
-    /// Where to tell whoever connects how things stand.
+    /// Where clients connect to learn how things stand.
     pub socket: Option<&'a Path>,
     /// What to serve over HTTP.
     pub http: Http,
@@ -271,7 +271,7 @@ fn join(links: &[Ready], gates: Vec<Live>) -> Result<Vec<Started>, Failure> {
     Ok(started.collect())
 }
 
-/// What a gate's thread is told.
+/// What a gate's thread receives.
 struct Ordered<'a> {
     number: usize,
     /// What its failures begin with.

@@ -87,7 +87,7 @@ impl Served {
         self.what.key()
     }
 
-    /// What whoever starts it is to know, if there is something.
+    /// A warning for the user who starts it, if there is one.
     fn warning(&self) -> Option<String> {
         let address = self.address;
         (!address.0.ip().is_loopback()).then(|| {

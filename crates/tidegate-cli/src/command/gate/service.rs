@@ -1,10 +1,10 @@
-//! What a service manager is told, such as systemd by `Type=notify`: that the wire is taken, that
-//! the file is read again, that the end has begun; and, for as long as every thread that moves
-//! frames does so, that we live.
+//! What a service manager learns, such as systemd by `Type=notify`: that the wire is taken, that
+//! the file is read again, that the end has begun. It also learns that we live, for as long as
+//! every thread that moves frames does so.
 //!
-//! Where no manager listens (no `NOTIFY_SOCKET` in the environment) all this does nothing. Whoever
-//! looks after the gates tells it, so that a manager hears by silence of a hung watch, too. A
-//! thread of its own sends, since a manager that hangs itself is not to keep anybody waiting.
+//! Where no manager listens (no `NOTIFY_SOCKET` in the environment) all this does nothing. The
+//! thread that watches the gates reports, so that a manager learns from silence that it hangs, too.
+//! A thread of its own sends, since a manager that hangs itself must not keep anybody waiting.
 use std::env;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -18,8 +18,8 @@ use crate::failure::Failure;
 
 /// How many messages may wait to be sent; what comes then is not told.
 const WAITING: usize = 16;
-/// How often in the manager's patience we look whether all threads have moved. It is told that they
-/// have as often at most: three times before it gives us up.
+/// How often in the manager's patience we look whether all threads have moved. We report it as
+/// often at most: three times before the manager gives us up.
 const LOOKS: u32 = 4;
 
 /// Counts the rounds of a thread, which has it as long as it lives.
@@ -107,7 +107,7 @@ pub struct Heart {
     /// How often to look; `None` where nobody waits for a sign of life.
     every: Option<Duration>,
     due: Instant,
-    /// The threads' pulses, and what they were when the manager was told last.
+    /// The threads' pulses, and what they were at the last report.
     told: Vec<(Felt, u64)>,
 }
 
@@ -127,8 +127,8 @@ impl Heart {
         self.every.map(|_| self.due.saturating_duration_since(Instant::now()))
     }
 
-    /// Tells `manager` that we live, if that is due and every thread has moved since it was told
-    /// last, or has ended.
+    /// Tells `manager` that we live, if that is due and every thread has moved since the last
+    /// report, or has ended.
     pub fn look(&mut self, manager: &Manager) {
         let (Some(every), now) = (self.every, Instant::now()) else { return };
         if now < self.due {

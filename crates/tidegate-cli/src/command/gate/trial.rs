@@ -23,7 +23,7 @@ pub enum Beside {
 /// The places of all links together.
 #[derive(Clone, Copy, Debug)]
 pub struct Places<'a> {
-    /// Where to tell whoever connects how things stand.
+    /// Where clients connect to learn how things stand.
     pub socket: Option<&'a Path>,
     /// What to serve over HTTP.
     pub http: Http,

@@ -77,7 +77,7 @@ pub struct Teller {
 }
 
 impl Teller {
-    /// Tells whoever receives from the other end of `to`.
+    /// Tells the receiver at the other end of `to`.
     pub fn new(to: Sender<Message>) -> Teller {
         Teller { to, untold: Arc::default() }
     }
@@ -101,7 +101,7 @@ impl Teller {
 pub struct Running {
     /// What it is.
     pub now: Ready,
-    /// What it has been told to become, and has not yet.
+    /// What it is to become, and has not yet.
     next: Option<Ready>,
     /// Keys its hash, begins its dice.
     secret: Secret,
@@ -112,12 +112,12 @@ pub struct Running {
 }
 
 impl Running {
-    /// One that nothing new has been told.
+    /// One without a change on its way.
     pub fn new(now: Ready, secret: Secret, change: Sender<Box<Change>>, pulse: Felt) -> Running {
         Running { now, next: None, secret, change, pulse }
     }
 
-    /// Whether it is about to go on as it was told.
+    /// Whether a change of it is on its way.
     fn is_changing(&self) -> bool {
         self.next.is_some() && !self.pulse.is_over()
     }
@@ -177,7 +177,7 @@ impl Watch {
         }
     }
 
-    /// Does so until all have ended; what each was in the end.
+    /// Does so until all have ended; what each was when it ended.
     pub fn until_all_are_over(mut self, messages: &Receiver<Message>) -> Vec<Ready> {
         let mut running = self.links.len();
         self.manager.ready(&self.names());
@@ -269,7 +269,7 @@ impl Watch {
         }
     }
 
-    /// Whether the gates are ending, which is told then.
+    /// Whether the gates are ending; a note says so then.
     fn is_ending(&self) -> bool {
         let ending = self.requested.now() != Requested::GO_ON;
         if ending {

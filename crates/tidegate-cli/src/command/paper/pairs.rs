@@ -12,9 +12,9 @@ use crate::{interrupt, output};
 
 /// Run an experiment under every pair of readings, and print how many claims each meets.
 ///
-/// Without --choice the grid is made of the queues' parameters that take one of several words:
-/// every other word of each, as the manual pages of the compared queues list them. The
-/// first line says what comes of the experiment as run. With --out, cells are stored as `paper run`
+/// Without --choice the grid is made of the queues' parameters that take one of several words. It
+/// has every other word of each, as the manual pages of the compared queues list them. The first
+/// line says what comes of the experiment as run. With --out, cells are stored as `paper run`
 /// stores them, and the table lies beside them as pairs-ID.csv.
 #[derive(Debug, clap::Args)]
 pub(super) struct Pairs {

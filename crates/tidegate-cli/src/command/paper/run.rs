@@ -14,7 +14,7 @@ use crate::{interrupt, output};
 /// Run experiments and print every claim with our figure and the verdict.
 ///
 /// With --out, every replication is stored while it goes on, under a hash of its scenario and of
-/// the code that made it: the same command, asked again, runs only what is missing. Beside the
+/// the code that made it. The same command, given again, runs only what is missing. Beside the
 /// store lie the table of all claims (results.csv), the points of all figures (figures.csv), the
 /// figures as SVG, and pages (index.html).
 #[derive(Debug, clap::Args)]

@@ -1,4 +1,4 @@
-//! What is told of claims: for a terminal, and as JSON.
+//! What is printed of claims: for a terminal, and as JSON.
 use serde_json::{Value, json};
 use tidegate_lab::paper::{Paper, Row, Verdict};
 use tidegate_report::page::{Block, Page};

@@ -1,4 +1,4 @@
-//! What is told of suites on a terminal.
+//! What is printed of suites on a terminal.
 use serde_json::{Value, json};
 use tidegate_lab::suite::{Figure, Length, OfCell, OfQueue, Results, Scores, Suite};
 use tidegate_report::human;

@@ -11,8 +11,8 @@ use crate::output;
 
 /// Put the parts of a study together, which --shard made.
 ///
-/// Without directories, those are the folders of parts below the study's own. Parts stay where
-/// they are. What no part has is told, and `tidegate sweep` runs it.
+/// Without directories, those are the folders of parts below the study's own. Parts stay where they
+/// are. What no part has is listed, and `tidegate sweep` runs it.
 #[derive(Debug, clap::Args)]
 pub struct Merge {
     #[command(flatten)]

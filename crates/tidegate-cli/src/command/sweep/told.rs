@@ -1,4 +1,4 @@
-//! What is told of a study.
+//! What is printed of a study.
 use std::time::Duration;
 
 use tidegate_lab::study::{Answer, Prepared, Seeds, Study, Swept, Tables};

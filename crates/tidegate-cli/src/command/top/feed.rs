@@ -20,10 +20,10 @@ const SILENCE: Duration = Duration::from_secs(5);
 const AGAIN: Duration = Duration::from_secs(1);
 /// Where it may be instead, if no gate is found.
 const WHERE: &str = "a gate tells at its --socket (`socket` in its file); give the same path here";
-/// Who is let in.
+/// Who may look.
 const WHO: &str =
     "only the user and the group that the gate runs as may look; try it as root, as with sudo";
-/// How much may wait for whoever looks.
+/// How much may wait for the one who looks.
 const WAITING: usize = 16;
 
 /// What is heard of a gate.

@@ -41,7 +41,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// One that waits for whoever listens at `socket`.
+    /// One that waits for a gate at `socket`.
     pub fn of(socket: &Path) -> Model {
         let gone = Some(format!("waiting for a gate at {}", socket.display()));
         Model { gone, last: None, rates: vec![], past: BTreeMap::new(), chosen: 0 }
@@ -112,7 +112,7 @@ impl Model {
         self.last.as_ref()?.links.get(self.chosen)
     }
 
-    /// What happened on it in the last second, if that can be told.
+    /// What happened on it in the last second, if that is known.
     pub fn rates(&self) -> Option<&Both> {
         self.rates.get(self.chosen)?.as_ref()
     }

@@ -14,7 +14,7 @@ use super::words;
 
 /// From so many columns on, both directions stand side by side.
 const WIDE: u16 = 150;
-/// From so many columns on, flows are told of in all columns.
+/// From so many columns on, flows are shown in all columns.
 const ROOMY: u16 = 76;
 /// The least that a section needs: a frame and a line.
 const LEAST: u16 = 3;

@@ -111,8 +111,8 @@ pub fn backlog(of: &Queue) -> String {
     }
 }
 
-/// Which part of the limit that is, 0 to 1; more if a reload has lowered the limit, or frames that
-/// are not judged wait beside the queue, which have a limit of their own.
+/// Which part of the limit that is, 0 to 1. It is more if a reload has lowered the limit, or frames
+/// that are not judged wait beside the queue: they have a limit of their own.
 pub fn filled(of: &Queue) -> f64 {
     match of.limit {
         Limit::Bytes(limit) => of.backlog.bytes as f64 / limit.max(1) as f64,
@@ -158,7 +158,7 @@ pub fn congestion(of: &Flows) -> String {
 /// What the columns of [`flow`] are called.
 pub const FLOW: [&str; 6] = ["flow", "rate", "share", "of fair", "offender for", "lost"];
 
-/// Who sends most: the offenders and the others that are told of, the largest first.
+/// Who sends most: the offenders and the others that are listed, the largest first.
 pub fn senders(of: &Flows) -> Vec<&FlowState> {
     let others =
         of.top.iter().filter(|flow| of.offenders.iter().all(|offender| offender.flow != flow.flow));

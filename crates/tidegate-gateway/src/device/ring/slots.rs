@@ -128,7 +128,7 @@ impl Slots {
         status(slot).load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
     }
 
-    /// Asks for the first bytes of a frame, whoever it belongs to.
+    /// Asks for the first bytes of a frame; the slot need not be ours yet.
     fn fetch(&self, slot: NonNull<u8>) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: inside the slot; a prefetch reads nothing that the program could see.
@@ -169,7 +169,7 @@ const fn of_mtu(longest: usize) -> usize {
     longest - super::ETHERNET - 2 * TAG
 }
 
-/// The word by which a slot changes hands.
+/// The word that says who owns a slot.
 fn status<'a>(slot: NonNull<u8>) -> &'a AtomicU32 {
     // SAFETY: a slot begins with this word, on a cache line's boundary, and both sides access it
     // atomically. It lives as long as the ring, and callers drop it at once.

@@ -31,7 +31,7 @@ const EVERY_PROTOCOL: u16 = 3;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
     /// Which way the frames go that it sees.
-    pub way: Way,
+    pub way: Hook,
     /// Its kind, as `bpf` or `flower`.
     pub kind: String,
     /// A bpf filter's name.
@@ -42,7 +42,7 @@ pub struct Filter {
 
 /// A direction through an interface, from the machine's point of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Hook {
     /// Frames that arrive.
     Ingress,
     /// Frames that leave.
@@ -52,13 +52,13 @@ pub enum Way {
 impl Filter {
     /// Whether it is one of ours.
     pub fn is_ours(&self) -> bool {
-        self.way == Way::Ingress && self.name.as_deref() == Some(NAME)
+        self.way == Hook::Ingress && self.name.as_deref() == Some(NAME)
     }
 }
 
 /// How to put the program in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Installation {
     /// Nothing of ours is there.
     Empty,
     /// Ours is there and is replaced without a moment between.
@@ -72,10 +72,10 @@ pub enum Place {
 pub fn filters(netlink: &mut Netlink, interface: u32) -> io::Result<Vec<Filter>> {
     let mut filters = Vec::new();
     // Asked where there is neither, the kernel answers for the root discipline.
-    let ways: &[Way] = if has(netlink, interface, CLSACT)? {
-        &[Way::Ingress, Way::Egress]
+    let ways: &[Hook] = if has(netlink, interface, CLSACT)? {
+        &[Hook::Ingress, Hook::Egress]
     } else if has(netlink, interface, OLD_INGRESS)? {
-        &[Way::Ingress]
+        &[Hook::Ingress]
     } else {
         &[]
     };
@@ -160,7 +160,7 @@ pub fn attach(
     netlink: &mut Netlink,
     interface: u32,
     program: BorrowedFd<'_>,
-    place: Place,
+    place: Installation,
 ) -> io::Result<()> {
     let options = [
         Bpf::ProgFd(program.as_raw_fd() as u32),
@@ -170,8 +170,8 @@ pub fn attach(
     let mut filter = ours(interface);
     filter.attributes.push(TcAttribute::Options(options.map(TcOption::Bpf).into()));
     let flags = match place {
-        Place::Empty => NLM_F_EXCL,
-        Place::Replace => NLM_F_REPLACE,
+        Installation::Empty => NLM_F_EXCL,
+        Installation::Replace => NLM_F_REPLACE,
     };
     netlink.order(Message::NewTrafficFilter(filter), NLM_F_CREATE | flags)
 }
@@ -184,10 +184,10 @@ pub fn detach(netlink: &mut Netlink, interface: u32) -> io::Result<()> {
     netlink.order(Message::DelTrafficFilter(ours(interface)), 0)
 }
 
-fn at(interface: u32, way: Way) -> TcMessage {
+fn at(interface: u32, way: Hook) -> TcMessage {
     let minor = match way {
-        Way::Ingress => TcHandle::MIN_INGRESS,
-        Way::Egress => TcHandle::MIN_EGRESS,
+        Hook::Ingress => TcHandle::MIN_INGRESS,
+        Hook::Egress => TcHandle::MIN_EGRESS,
     };
     let mut message = TcMessage::with_index(interface as i32);
     message.header.parent = TcHandle { major: TcHandle::CLSACT.major, minor };
@@ -195,7 +195,7 @@ fn at(interface: u32, way: Way) -> TcMessage {
 }
 
 fn ours(interface: u32) -> TcMessage {
-    let mut message = at(interface, Way::Ingress);
+    let mut message = at(interface, Hook::Ingress);
     message.header.handle = HANDLE;
     message.header.info = u32::from(PRIORITY) << 16 | u32::from(EVERY_PROTOCOL.to_be());
     message.attributes.push(TcAttribute::Kind("bpf".into()));
@@ -212,7 +212,8 @@ fn clsact(interface: u32) -> TcMessage {
     TcMessage::from_parts(header, vec![TcAttribute::Kind(CLSACT.into())])
 }
 
-/// Whether `interface` was told to take frames for any address, by a flag that outlives who set it.
+/// Whether `interface` takes frames for any address, by a flag that outlives the process that set
+/// it.
 ///
 /// # Errors
 /// The kernel's.

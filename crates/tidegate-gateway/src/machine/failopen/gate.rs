@@ -1,9 +1,9 @@
-//! What the program in the kernel is told of a gate, and who holds it.
+//! What the program in the kernel knows of a gate, and who holds it.
 use tidegate::Time;
 
 /// What `struct gate` of the program says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gate {
+pub struct KernelGate {
     /// The heartbeat is fresh before this time of the monotonic clock.
     pub valid_until: Time,
     /// The two interfaces, by index.
@@ -55,7 +55,7 @@ pub(super) struct Restore {
     pub(super) promiscuous: bool,
 }
 
-impl Gate {
+impl KernelGate {
     pub(super) fn words(&self) -> [u64; 6] {
         let restore = self.restore.map(|r| u64::from(r.clsact) | u64::from(r.promiscuous) << 1);
         let [one, other] = self.interfaces.map(u64::from);
@@ -66,9 +66,9 @@ impl Gate {
 
     pub(super) fn from_words(
         [valid_until, one, other, process, started, restore]: [u64; 6],
-    ) -> Gate {
+    ) -> KernelGate {
         let bit = |n: u32| restore >> n & 1 == 1;
-        Gate {
+        KernelGate {
             valid_until: Time::from_nanos(valid_until),
             interfaces: [one as u32, other as u32],
             holder: (process != 0).then_some(Holder { process: process as u32, started }),
@@ -102,9 +102,13 @@ mod tests {
         for restore in [[on, off], [off, on], [on, on], [Restore::default(), off]] {
             let holder =
                 [Some(Holder { process: 77, started: 1 << 40 }), None][restore[0].clsact as usize];
-            let gate =
-                Gate { valid_until: Time::from_nanos(7), interfaces: [3, 9], holder, restore };
-            assert_eq!(Gate::from_words(gate.words()), gate);
+            let gate = KernelGate {
+                valid_until: Time::from_nanos(7),
+                interfaces: [3, 9],
+                holder,
+                restore,
+            };
+            assert_eq!(KernelGate::from_words(gate.words()), gate);
             assert_eq!((gate.restore_of(3), gate.restore_of(9)), (restore[0], restore[1]));
             assert_eq!(gate.restore_of(4), Restore::default());
         }
@@ -115,7 +119,7 @@ mod tests {
         let ourselves = Holder::ourselves();
         assert!(ourselves.started > 0);
         let gone = Holder { started: ourselves.started - 1, ..ourselves };
-        let gate = |holder| Gate {
+        let gate = |holder| KernelGate {
             valid_until: Time::from_nanos(7),
             interfaces: [3, 9],
             holder,

@@ -5,7 +5,7 @@ use aya::maps::{Array, MapData, MapInfo};
 use aya::programs::loaded_programs;
 use tidegate::Time;
 
-use super::gate::Gate;
+use super::gate::KernelGate;
 use super::hold::Hold;
 use super::{attach, is_refusal};
 use crate::machine::netlink::Netlink;
@@ -17,7 +17,7 @@ pub(super) struct Installed {
     pub(super) interface: u32,
     /// Its number.
     pub(super) program: u32,
-    pub(super) gate: Gate,
+    pub(super) gate: KernelGate,
 }
 
 impl Installed {
@@ -70,7 +70,7 @@ pub(super) fn installed(netlink: &mut Netlink, interface: u32) -> io::Result<Opt
     let id = map.into_iter().flatten().find(named).ok_or_else(|| foreign("has no map of ours"))?;
     let map = aya::maps::Map::from_map_data(MapData::from_id(id).map_err(io::Error::other)?);
     let state = map.and_then(Array::<_, [u64; 6]>::try_from).map_err(io::Error::other)?;
-    let gate = Gate::from_words(state.get(&0, 0).map_err(io::Error::other)?);
+    let gate = KernelGate::from_words(state.get(&0, 0).map_err(io::Error::other)?);
     Ok(Some(Installed { interface, program, gate }))
 }
 
@@ -78,7 +78,7 @@ pub(super) fn installed(netlink: &mut Netlink, interface: u32) -> io::Result<Opt
 ///
 /// # Errors
 /// The kernel's; a filter of our name that is not ours.
-pub fn find(netlink: &mut Netlink, interface: u32) -> io::Result<Option<Gate>> {
+pub fn find(netlink: &mut Netlink, interface: u32) -> io::Result<Option<KernelGate>> {
     Ok(installed(netlink, interface)?.map(|found| found.gate))
 }
 

@@ -9,16 +9,15 @@
 //! gate comes.
 //!
 //! **Why no frame goes out twice.** A frame is ours or the kernel's by the clock's reading when it
-//! passed the program, a few microseconds after its copy was made. Whoever forwards therefore
-//! counts the frames that wait, then asks whether they are [`ours`](Guard::ours), which reads the
-//! clock, and takes no more than were counted: what had arrived by a moment at which the heartbeat
-//! was still fresh is ours, all of it. [`GUARD`] is left between what we and the program call
-//! fresh, for a processor that is interrupted between copy and program. After a lapse `beat` renews
-//! first and says [`Promise::Lapsed`]; then what waits is thrown away, for the kernel has forwarded
-//! it, and what comes is ours again. A frame that comes in between may be lost by that; none is
-//! sent twice. (This needs the program to see our renewal or us to see the frame; the kernel's
-//! wake-up of a packet socket's reader has the memory barrier for its side, we have a fence for
-//! ours.)
+//! passed the program, a few microseconds after its copy was made. A forwarder therefore counts the
+//! frames that wait, then asks whether they are [`ours`](Guard::ours), which reads the clock. It
+//! takes no more than were counted. All that had arrived while the heartbeat was still fresh is
+//! ours. [`GUARD`] is left between what we and the program call fresh, for a processor that is
+//! interrupted between copy and program. After a lapse `beat` renews first and says
+//! [`Promise::Lapsed`]; then what waits is thrown away, for the kernel has forwarded it, and what
+//! comes is ours again. A frame that comes in between may be lost by that; none is sent twice. For
+//! this, the program must see our renewal or we must see the frame. The kernel's wake-up of a
+//! packet socket's reader is a memory barrier on its side, and we have a fence on ours.
 pub mod attach;
 mod gate;
 mod hold;
@@ -36,16 +35,16 @@ use tidegate::{Span, Time};
 use crate::device::guard::{Guard, Promise};
 use crate::machine::clock;
 use crate::machine::netlink::Netlink;
-use attach::Place;
+use attach::Installation;
 use gate::Restore;
-pub use gate::{Gate, Holder};
+pub use gate::{Holder, KernelGate};
 use hold::Hold;
 use installed::{Installed, installed};
 pub use installed::{find, holds, remove};
 
-/// How long the heartbeat stays fresh after it was renewed, of which [`GUARD`] is not ours: time
-/// for four of the [`BEAT`](crate::device::guard::BEAT)s, so that a busy machine does not make it
-/// lapse.
+/// How long the heartbeat stays fresh after it was renewed. That is time for four of the
+/// [`BEAT`](crate::device::guard::BEAT)s, so that a busy machine does not make it lapse. The last
+/// part of it, [`GUARD`], is not ours.
 pub const VALID: Span = Span::from_millis(300);
 /// How long before its end we call it stale ourselves.
 pub const GUARD: Span = Span::from_millis(100);
@@ -68,7 +67,7 @@ pub struct FailOpen {
     _holds: Option<[Hold; 2]>,
     state: Array<MapData, [u64; 6]>,
     counts: PerCpuArray<MapData, [u64; 2]>,
-    gate: Gate,
+    gate: KernelGate,
     /// The program's number.
     program: u32,
 }
@@ -78,8 +77,8 @@ impl FailOpen {
     /// until the first beat. What a gate that is gone has left there is replaced.
     ///
     /// # Errors
-    /// A living gate holds one of them; the kernel refuses. Then everything is as it was, but for
-    /// leftovers.
+    /// A living gate holds one of them; the kernel refuses. Then everything is as it was, except
+    /// for leftovers.
     pub fn install(interfaces: [u32; 2], now: Time) -> io::Result<FailOpen> {
         let holds = Hold::both(interfaces)?;
         let netlink = &mut Netlink::open()?;
@@ -93,8 +92,9 @@ impl FailOpen {
         }
         let restore = [0, 1]
             .map(|at| old[at].map_or_else(Restore::default, |o| o.gate.restore_of(interfaces[at])));
-        let places = old.map(|old| if old.is_some() { Place::Replace } else { Place::Empty });
-        let gate = Gate {
+        let places =
+            old.map(|old| if old.is_some() { Installation::Replace } else { Installation::Empty });
+        let gate = KernelGate {
             valid_until: Time::ZERO,
             interfaces,
             holder: Some(Holder::ourselves()),
@@ -120,7 +120,7 @@ impl FailOpen {
     pub(crate) fn try_out() -> io::Result<()> {
         let netlink = &mut Netlink::open()?;
         let loopback = [1, 1];
-        let gate = Gate {
+        let gate = KernelGate {
             valid_until: Time::ZERO,
             interfaces: loopback,
             holder: None,
@@ -128,12 +128,12 @@ impl FailOpen {
         };
         let (_fail_open, program) = FailOpen::load(gate)?;
         attach::add_clsact(netlink, 1)?;
-        attach::attach(netlink, 1, program_fd(&program)?, Place::Empty)?;
+        attach::attach(netlink, 1, program_fd(&program)?, Installation::Empty)?;
         attach::detach(netlink, 1)?;
         attach::delete_clsact(netlink, 1)
     }
 
-    fn load(gate: Gate) -> io::Result<(FailOpen, Ebpf)> {
+    fn load(gate: KernelGate) -> io::Result<(FailOpen, Ebpf)> {
         let mut program = Ebpf::load(OBJECT).map_err(told("the program cannot be loaded"))?;
         let state = program.take_map("GATE").ok_or_else(damaged)?;
         let counts = program.take_map("COUNTS").ok_or_else(damaged)?;
@@ -152,7 +152,12 @@ impl FailOpen {
 
     /// Puts the program in its places; what has to be undone later is written down before it is
     /// done.
-    fn put(&mut self, netlink: &mut Netlink, program: &Ebpf, places: [Place; 2]) -> io::Result<()> {
+    fn put(
+        &mut self,
+        netlink: &mut Netlink,
+        program: &Ebpf,
+        places: [Installation; 2],
+    ) -> io::Result<()> {
         let fd = program_fd(program)?;
         for (at, place) in places.into_iter().enumerate() {
             let interface = self.gate.interfaces[at];
@@ -180,11 +185,11 @@ impl FailOpen {
     }
 
     /// Lets the heartbeat be fresh until `until`. Whether it had held is judged when that is
-    /// written, not when `until` was decided upon: whoever is stopped in between finds out
+    /// written, not when `until` was decided upon: a thread that was stopped in between finds out
     /// here.
     pub fn promise(&mut self, until: Time) -> Promise {
         let old = self.gate.valid_until;
-        let renewed = self.write(Gate { valid_until: until, ..self.gate });
+        let renewed = self.write(KernelGate { valid_until: until, ..self.gate });
         fence(Ordering::SeqCst);
         if clock::now() + GUARD <= old && renewed.is_ok() { Promise::Kept } else { Promise::Lapsed }
     }
@@ -195,7 +200,7 @@ impl FailOpen {
     /// The kernel's; the heartbeat ends by itself then.
     pub fn open(&mut self) -> io::Result<()> {
         let ours = self.gate;
-        let result = self.write(Gate { valid_until: Time::ZERO, holder: None, ..ours });
+        let result = self.write(KernelGate { valid_until: Time::ZERO, holder: None, ..ours });
         self.gate.holder = ours.holder; // a beat takes it up again
         result
     }
@@ -235,7 +240,7 @@ impl FailOpen {
         Ok([by(0)?, by(1)?])
     }
 
-    fn write(&mut self, gate: Gate) -> io::Result<()> {
+    fn write(&mut self, gate: KernelGate) -> io::Result<()> {
         self.state.set(0, gate.words(), 0).map_err(told("the heartbeat cannot be written"))?;
         self.gate = gate;
         Ok(())

@@ -30,7 +30,7 @@ impl<P: Port> Exit<P> {
         Exit { port, trouble: None, stale: 0, missed_before: 0 }
     }
 
-    /// How many frames may be received. They are counted before the clock is read, so that whoever
+    /// How many frames may be received. They are counted before the clock is read. So a thread that
     /// is stopped in between never takes one that the kernel has sent on in the meantime.
     #[inline]
     pub(super) fn ours(&mut self, guard: &mut impl Guard) -> Option<usize> {

@@ -20,7 +20,7 @@ pub struct Managed {
     pub link: Link,
     /// Which frames are one flow or of one class, and which are not judged.
     pub sorter: Sorter,
-    /// By which keys the queue knows flows.
+    /// The keys of flows as the queue knows them.
     pub keys: Keys,
     /// Frames under way after they left the queue: none, and how long.
     pub under_way: DelayLine,
@@ -60,7 +60,7 @@ impl<W> Lane<W> {
         &self.pool
     }
 
-    /// Who was told everything.
+    /// The observer.
     pub(crate) fn into_observer(self) -> W {
         self.observer
     }

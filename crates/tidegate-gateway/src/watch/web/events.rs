@@ -1,4 +1,4 @@
-//! Server-sent events (WHATWG HTML, "Server-sent events"), and those who are told them.
+//! Server-sent events (WHATWG HTML, "Server-sent events"), and those who receive them.
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,12 +23,12 @@ const AGAIN_MS: u32 = 1000;
 #[derive(Debug)]
 pub struct Events(Bounds, Mutex<Told>);
 
-/// What was told, and to whom.
+/// What was sent, and to whom.
 #[derive(Debug, Default)]
 struct Told {
     last: Option<Snapshot>,
     past: Past,
-    /// The event `now` that was told last.
+    /// The event `now` that was sent last.
     now: Bytes,
     /// In the order in which they came.
     streams: Vec<Sender<Bytes>>,
@@ -43,7 +43,7 @@ struct Now<'a> {
 }
 
 impl Events {
-    /// Events that nobody is told yet.
+    /// Events that nobody receives yet.
     pub fn new(bounds: Bounds) -> Events {
         Events(bounds, Mutex::default())
     }

@@ -70,7 +70,7 @@ fn rounded(value: f64, parts: f64) -> f64 {
     (value * parts).round() / parts
 }
 
-/// Points of late, as they are told.
+/// Points of late, as they are sent.
 #[derive(Debug, Default)]
 pub struct Past {
     points: VecDeque<String>,

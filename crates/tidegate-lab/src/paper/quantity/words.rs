@@ -32,7 +32,7 @@ fn declared() -> impl Iterator<Item = &'static Metric> {
     Group::METRICS.iter().filter(|metric| metric.shape == "ratio")
 }
 
-/// What is told of words that are no quantity.
+/// What to say of words that are no quantity.
 fn unknown(body: &str) -> String {
     let declared: Vec<String> = declared().map(|metric| metric.name.replace('_', " ")).collect();
     let mut known: Vec<&str> = KNOWN.to_vec();

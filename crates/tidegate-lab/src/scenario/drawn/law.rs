@@ -43,7 +43,7 @@ pub(super) fn law<U: Unit>(text: &str, depth: u32) -> Result<Law, UnitError> {
     }
 }
 
-/// `law` in a range `LEAST..MOST`, either of which may be left out.
+/// `law` in a range `LEAST..MOST`; either end may be left out.
 fn within<U: Unit>(text: &str, law: Law, range: &str) -> Result<Law, UnitError> {
     let Some((least, most)) = range.split_once("..") else {
         return Err(refuse(text, "a range is written LEAST..MOST, LEAST.. or ..MOST"));

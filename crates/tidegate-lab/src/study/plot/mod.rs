@@ -40,7 +40,7 @@ const LENGTHS: [(&str, f64); 4] = [("mm", 1.0), ("cm", 10.0), ("in", 25.4), ("pt
 /// The most plots of a study.
 const MOST: usize = 200;
 
-/// What a study's tables have, by which plots are checked.
+/// What a study's tables have: plots are checked against it.
 pub(super) struct Known<'k> {
     /// The columns of groups; rows are not looked at.
     pub groups: &'k Tidy,
@@ -111,7 +111,7 @@ impl Reader<'_> {
         found.map(|(_, value)| *value)
     }
 
-    /// What is drawn, and by what it is told apart.
+    /// What is drawn, and what tells its parts apart.
     fn columns(&mut self, table: &Table<'_>, plot: &mut Plot, tidy: &Tidy) {
         let needs = plot.kind.needs();
         let own = plot.kind.own_columns();
@@ -308,7 +308,7 @@ fn is_text(column: &Column) -> bool {
     matches!(column.values, Values::Text(_))
 }
 
-/// The columns of a side: settings stand before the seed or are texts, but for the cell's number.
+/// The columns of a side. Settings stand before the seed or are texts; the cell's number is none.
 fn names(tidy: &Tidy, side: Side) -> Vec<&str> {
     let seed = tidy.columns.iter().position(|column| column.name == "seed").unwrap_or(0);
     let of = |(place, column): (usize, &Column)| match side {

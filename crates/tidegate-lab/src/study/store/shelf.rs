@@ -7,7 +7,7 @@ use super::error::StoreError;
 use super::{flows_file, groups_file};
 use crate::study::part::Part;
 
-/// Rows of all parts in memory, at most, but for the one that is asked for.
+/// Rows of all parts in memory, at most; the part that is asked for does not count.
 const MOST_ROWS: usize = 200_000;
 
 /// Reads parts and keeps the last ones.

@@ -64,7 +64,7 @@ pub(super) struct Connection {
     pub rto: Rto,
     /// When to see whether the retransmission timer has expired; [`Time::MAX`] for never.
     pub timeout_at: Time,
-    /// The segment for which it expired last.
+    /// The segment whose timeout expired last.
     pub timed_out: Option<u32>,
     pub timeout_after_cut: TimeoutAfterCut,
     growth: Growth,

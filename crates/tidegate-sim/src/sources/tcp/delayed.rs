@@ -5,9 +5,9 @@ use tidegate::{Span, Time};
 use super::Tcp;
 use super::receiver::Received;
 
-/// How many acknowledgements a connection begins with that do not wait, so that slow start is not
-/// slowed down: counted of iperf3's connections with Linux 6.18, eight of eight (Linux itself
-/// counts sixteen, and acknowledges at once what ends a program's write).
+/// How many acknowledgements do not wait at a connection's start, so that slow start is not slowed
+/// down. We counted this in iperf3's connections with Linux 6.18, eight of eight. (Linux itself
+/// counts sixteen, and acknowledges at once what ends a program's write.)
 const QUICK: u32 = 25;
 
 /// Which acknowledgements of one connection wait, and until when.
@@ -53,9 +53,9 @@ impl DelayedAck {
     }
 
     /// A segment that left its sender at `born` has come at `at`, `marked` or not: whether its
-    /// acknowledgement waits. The second segment in order does not let the first wait any
-    /// longer; what is out of order, fills a gap, or says that marks have begun or ended is
-    /// acknowledged at once (RFC 5681 §4.2, RFC 8257 §3.2).
+    /// acknowledgement waits. The second segment in order ends the wait of the first. A segment is
+    /// acknowledged at once if it is out of order, fills a gap, or shows that marks have begun or
+    /// ended (RFC 5681 §4.2, RFC 8257 §3.2).
     #[inline]
     pub fn arrived(&mut self, at: Time, born: u64, marked: bool, received: &Received) -> Wait {
         let first = self.waiting.map_or(born, |(born, _)| born);

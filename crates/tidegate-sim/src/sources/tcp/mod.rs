@@ -21,17 +21,16 @@
 //! Raj64742/ns2: `tcp.cc` of 19 December 1996 and of late 1997, `tcp-reno.cc` 1.19, `tcp-sink.cc`
 //! 1.2, `red.cc`):
 //!
-//! - A congestion bit is set in any packet, whoever sent it. There is no ECN-capable transport, and
-//!   a retransmission can be marked too.
+//! - A congestion bit is set in any packet of any sender. There is no ECN-capable transport, and a
+//!   retransmission can be marked too.
 //! - The receiver copies each packet's bits into its acknowledgement: each mark is echoed for
 //!   itself, once.
 //! - An echo halves the window, once a round trip: not before what had been sent at the last cut is
 //!   acknowledged. The window counts whole segments, with what fast recovery has added, and half of
 //!   it is rounded down: from one segment it falls to none.
-//! - Then the same acknowledgement, if it is of new data, opens the window like any other. ssthresh
-//!   is at least two, so that a window of none opens to one at once: marks never silence a
-//!   connection. (In the file of 1996 that bound was not there yet, and an open window of none was
-//!   divided by.)
+//! - Then the same acknowledgement, if it is of new data, opens the window like any other. The
+//!   least ssthresh is two, so that a window of none opens to one at once: marks never silence a
+//!   connection. The file of 1996 did not have that bound yet, and divided by a window of none.
 //! - A third duplicate cuts again though a mark has cut just before; after a timeout it does so
 //!   only for what was sent since.
 //! - No segment goes out for the first two duplicates, recovery ends with the window where it

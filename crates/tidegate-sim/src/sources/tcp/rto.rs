@@ -3,8 +3,8 @@
 //! With time stamps (RFC 7323) every acknowledgement of new data gives a sample, also that of a
 //! segment sent again, and a sample ends the back-off. The gains are those of RFC 6298 divided by
 //! the samples of a round trip (RFC 7323 Appendix G). Without time stamps one segment is timed at a
-//! time, never one sent again (Karn's rule); srtt and rttvar are then the scaled integers of 4.3BSD
-//! in whole ticks (van Jacobson's appendix of 1988), as in ns-2.
+//! time, never one sent again (Karn's rule). As in ns-2, srtt and rttvar are then the scaled
+//! integers of 4.3BSD in whole ticks (van Jacobson's appendix of 1988).
 use tidegate::{Rng, Span, Time};
 
 use super::{Rules, Tcp, Timestamps};

@@ -18,12 +18,12 @@ pub enum Rules {
     /// one. With selective acknowledgements losses are repaired as by its Sack1, and each block
     /// makes an acknowledgement 8 bytes longer.
     Ns2,
-    /// Linux's: as the RFCs', but the least timeout bounds the deviation of the round trip alone,
-    /// so that it is a round trip longer; every partial acknowledgement restarts the timer (RFC
-    /// 6582 §4, "slow but steady"); the congestion window is cut, not the data in flight; a
-    /// timeout in a recovery, or in the round trip of a mark, does not cut again. Reno, CUBIC and
-    /// DCTCP have windows of whole segments, CUBIC its slow start's end from HyStart (ha2011); BBR
-    /// has what Linux has beyond its draft. [`Flavor::Rack`] has Linux's states with it.
+    /// Linux's, which are the RFCs' with four differences. The least timeout bounds only the
+    /// deviation of the round trip, so it is a round trip longer. Every partial acknowledgement
+    /// restarts the timer (RFC 6582 §4, "slow but steady"). The congestion window is cut, not the
+    /// data in flight. A timeout in a recovery, or in the round trip of a mark, does not cut again.
+    /// Reno, CUBIC and DCTCP have windows of whole segments. HyStart (ha2011) ends CUBIC's slow
+    /// start. BBR has what Linux has beyond its draft. [`Flavor::Rack`] has Linux's states with it.
     Linux,
     /// ns-1's, for Reno and NewReno: see the [module](super).
     Ns1,

@@ -47,8 +47,8 @@ impl Bench {
     }
 }
 
-/// Ten segments in 100 ms at a gain of 2/ln 2 are 289 a second, of which two leave together: every
-/// 10 ms · ln 2.
+/// Ten segments in 100 ms at a gain of 2/ln 2 are 289 a second. Two leave together, every 10 ms ·
+/// ln 2.
 #[test]
 fn the_initial_window_leaves_in_pairs() {
     let mut bench = Bench::new(&Tcp { handshake: Handshake::Syn, ..Tcp::bbr() });
@@ -148,7 +148,7 @@ fn a_sender_that_has_no_more_says_so() {
 }
 
 /// 1000 bytes at 8 Mbit/s leave a millisecond apart: new data, repairs, and what goes again after a
-/// timeout, as often as it runs out, which is no later each time.
+/// timeout, as often as the timer runs out. The timeout stays the same.
 #[test]
 fn an_unresponsive_sender_keeps_its_times() {
     let mut bench =

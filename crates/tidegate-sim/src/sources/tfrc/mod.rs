@@ -36,10 +36,9 @@ tidegate::choices! {
     pub enum TfrcRules {
         /// The RFC's.
         Rfc = "rfc",
-        /// ns-2.35's: a rate that the equation allows is reached by a packet per round trip; a gap
-        /// is a loss at once; the
-        /// timeout in the equation is measured in ticks of 0.1 s, and 3 √(3bp/8) is at most 1 (it
-        /// is more above p = 0.296).
+        /// ns-2.35's. A rate that the equation allows is reached by a packet per round trip. A gap
+        /// is a loss at once. The timeout in the equation is measured in ticks of 0.1 s, and 3
+        /// √(3bp/8) is at most 1 (it is more above p = 0.296).
         Ns2 = "ns2",
     }
 }

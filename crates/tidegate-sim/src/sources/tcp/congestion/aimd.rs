@@ -2,7 +2,7 @@
 //! (yang2000, floyd2000).
 //!
 //! Reno is AIMD(1, 1/2). With the fraction b removed, and losses 1/p packets apart, the mean window
-//! is √(a (2 − b) / (2 b p)), so that AIMD(a, b) takes as much as Reno where a = 3 b / (2 − b).
+//! is √(a (2 − b) / (2 b p)). So AIMD(a, b) takes as much as Reno where a = 3 b / (2 − b).
 use super::{Acked, CongestionControl, Loss};
 use crate::sources::tcp::Tcp;
 

@@ -13,7 +13,7 @@ use crate::sources::tcp::Tcp;
 tidegate::params! {
     /// The parameters of a binomial; by default those of SQRT.
     pub struct BinomialParams {
-        /// The power of the window by which an increase is divided.
+        /// The power of the window that divides an increase.
         k: f64 = 0.5, "k", -1.0 ..= 10.0;
         /// The power of the window that a decrease goes with.
         l: f64 = 0.5, "l", 0.0 ..= 1.0;

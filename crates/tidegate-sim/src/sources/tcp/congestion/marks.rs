@@ -30,8 +30,8 @@ impl Marks {
     }
 }
 
-/// When a window that the marks of each round trip set is set: slow start and its end with the
-/// first mark or loss are Reno's, and so is what a loss leaves.
+/// The schedule of a window that the marks of each round trip set. Slow start, its end with the
+/// first mark or loss, and what a loss leaves are Reno's.
 #[derive(Clone, Debug)]
 pub(super) struct Rounds {
     marks: Marks,

@@ -21,7 +21,7 @@ tidegate::params! {
     }
 }
 
-/// The round trip before the first is measured, by which it paces.
+/// The round-trip time to pace by until the first is measured.
 const NOMINAL: Span = Span::from_millis(1);
 /// As many segments leave together as in this time (§2.4.5).
 const TOGETHER: Span = Span::from_micros(250);
@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    /// The first mark makes α one, so it halves the window and ends slow start; the next ones of
+    /// The first mark makes α one, so it halves the window and ends slow start. The next marks of
     /// its round trip cut nothing, and no marked segment opens the window.
     #[test]
     fn the_first_mark_halves() {

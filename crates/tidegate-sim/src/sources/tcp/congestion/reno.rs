@@ -41,8 +41,8 @@ impl CongestionControl for Reno {
     }
 }
 
-/// A window of whole segments of which `acked` are acknowledged: what slow start has no need of
-/// opens it after that.
+/// The new window, in whole segments, after `acked` of its segments are acknowledged. What slow
+/// start does not need counts for congestion avoidance.
 fn grown(whole: &mut Whole, cwnd: f64, ssthresh: f64, acked: u32) -> f64 {
     let (window, threshold) = (cwnd as u32, ssthresh as u32);
     let slow = acked.min(threshold.saturating_sub(window));

@@ -1,7 +1,7 @@
-//! Reno as a law of rates (low2003, the Purge paper's equation 8): x ← [x + (1 − q) / D² − q x² /
-//! 2]⁺ with a rate x, a round trip D and a fraction q of packets marked, once a round trip. In
-//! windows w = x D that is w ← w + 1 − q − q w² / 2, whose equilibrium is w = √(2 (1 − q) / q). It
-//! answers every mark, where Reno with ECN answers one a round trip.
+//! Reno as a law of rates (low2003, the Purge paper's equation 8). Once a round trip, the rate x
+//! becomes [x + (1 − q) / D² − q x² / 2]⁺. D is the round trip and q the fraction of packets
+//! marked. In windows w = x D that is w ← w + 1 − q − q w² / 2, whose equilibrium is w = √(2 (1 −
+//! q) / q). It answers every mark, where Reno with ECN answers one a round trip.
 //!
 //! The window never falls below one segment: what is closed hears of no price. Slow start, and its
 //! end with the first mark or loss, are Reno's; so is what a loss leaves.

@@ -1,11 +1,11 @@
 //! Vegas with the price of REM in place of the queueing delay (athuraliya2001, low2003; the Purge
-//! paper's equation 15): a packet more a round trip while x κ q < α d, one less while it is more,
-//! with a rate x and the path's price q.
+//! paper's equation 15). It sends a packet more each round trip while x κ q < α d, and one less
+//! while it is more. x is its rate and q the path's price.
 //!
 //! REM marks with probability 1 − φ^(−q), and on a path of several links with that of the sum of
-//! their prices. So the price is −log_φ(1 − f), f being the fraction of a round trip's packets that
-//! were marked; of n marked packets of n, n − 1/2 count, as otherwise the price would be without
-//! bound. The price is dimensionless and Vegas's a time: κ turns the one into the other.
+//! their prices. So the price is −log_φ(1 − f), where f is the fraction of a round trip's packets
+//! that were marked. If all n packets are marked, n − 1/2 count, as otherwise the price would be
+//! without bound. The price is dimensionless and Vegas's a time: κ turns the one into the other.
 //! Its default is the scale at which sources of 14 packets a second and a price of 100 are in
 //! equilibrium.
 //!

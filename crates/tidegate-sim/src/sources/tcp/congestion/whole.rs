@@ -8,7 +8,8 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    /// `segments` more are acknowledged, of which `every` open the `window` by one: the new window.
+    /// `segments` more are acknowledged, and every `every` of them open the `window` by one: the
+    /// new window.
     pub fn count(&mut self, window: u32, every: u32, segments: u32) -> u32 {
         let every = every.max(1);
         // The share may have become smaller since: what was counted then makes one segment and no

@@ -2,9 +2,9 @@
 //! steps stand in their order. The sender is held against it, segment by segment, over drawn losses
 //! of data and of acknowledgements, with packets out of order.
 //!
-//! Where the RFC leaves a choice, ours is in the twin too: the window grows by RFC 5681, a loss is
-//! looked for with every acknowledgement and not only with duplicates, and it is held against no
-//! more than the window.
+//! Where the RFC leaves a choice, ours is in the twin too. The window grows by RFC 5681. Every
+//! acknowledgement looks for a loss, not only duplicates. A loss halves the data in flight, but
+//! counts at most a window of them.
 use std::collections::{BTreeSet, VecDeque};
 
 use proptest::prelude::{
@@ -95,7 +95,7 @@ impl Letter {
         (self.high_data + 1 < self.end).then_some(self.high_data + 1)
     }
 
-    /// The next segment, and by which rule.
+    /// The next segment, and the rule that gave it.
     fn next_seg(&self) -> Option<(i64, usize)> {
         let top = self.sacked.last().copied().unwrap_or(-1);
         let missing = |seq: &i64| !self.sacked.contains(seq);

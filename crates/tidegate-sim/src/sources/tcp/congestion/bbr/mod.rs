@@ -1,11 +1,11 @@
 //! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00, whose sections the comments
-//! cite): a model of the path, the greatest delivery rate and the least round-trip time of late, to
-//! which the pace and the window are set.
+//! cite). It keeps a model of the path: the greatest delivery rate and the least round-trip time of
+//! late. Pace and window follow that model.
 //!
 //! Windows are in segments. It heeds no mark. A connection of ours has data until it ends, so
-//! nothing restarts from idle (§4.3.4.4). By Linux's rules (net/ipv4/tcp_bbr.c) the window has room
-//! for acknowledgements that come in bunches (`aggregation`), is even, and has two segments more
-//! while it probes; the phases of the cycle see what is under way when the next segments leave. The
+//! nothing restarts from idle (§4.3.4.4). By Linux's rules (net/ipv4/tcp_bbr.c) the window is even,
+//! has room for acknowledgements that come in bunches (`aggregation`), and has two segments more
+//! while it probes. The phases of the cycle see what is under way when the next segments leave. The
 //! long-term rate of a path that polices is not here.
 use tidegate::{Rng, Span, Time};
 
@@ -169,8 +169,8 @@ impl Bbr {
         self.pacing_gain = CYCLE[phase];
     }
 
-    /// Each phase takes a round trip; that of 5/4 goes on until so much is under way or something
-    /// is lost, that of 3/4 ends when what it came to drain is gone (§4.3.4.3).
+    /// Each phase takes a round trip. The phase of 5/4 goes on until so much is under way or
+    /// something is lost. The phase of 3/4 ends when what it came to drain is gone (§4.3.4.3).
     fn check_cycle(&mut self, news: &RateNews) {
         let Mode::ProbeBw(phase) = self.mode else { return };
         let full = news.now.since(self.phase_at) > self.least();

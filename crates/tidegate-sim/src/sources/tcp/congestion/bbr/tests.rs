@@ -94,8 +94,7 @@ fn it_begins_with_the_initial_window_in_a_nominal_round_trip() {
     assert_eq!(path.cwnd, 20.0);
 }
 
-/// §4.3.2.2: three rounds in each of which the rate is less than 5/4 of what it was when it last
-/// grew.
+/// §4.3.2.2: startup ends after three rounds below 5/4 of the rate when it last grew.
 #[test]
 fn startup_ends_after_three_rounds_without_a_quarter_more() {
     let mut path = Path::new();
@@ -211,8 +210,8 @@ fn phases_take_a_round_trip_or_what_they_came_for() {
 }
 
 /// Linux (bbr_quantization_budget, bbr_ack_aggregation_cwnd): twice 50 segments and three quanta of
-/// two as in the draft, ten because that many have come together, an even number, and two more in
-/// the phase of 5/4.
+/// two as in the draft. Ten come on top because that many have come together, the number is made
+/// even, and the phase of 5/4 adds two.
 #[test]
 fn by_linux_the_window_has_room_for_bunches_and_is_even() {
     let mut path = Path::cruising_by(Rules::Linux, 2);
@@ -271,9 +270,9 @@ fn a_rate_is_forgotten_after_ten_rounds() {
     assert!(about(path.bbr.bandwidth.segments_in(Span::from_secs(1.0)), 600.0));
 }
 
-/// §4.3.5: with no round trip as short for 10 s the window is 4 until no more are under way, and
-/// for 200 ms and a round trip after that; then it is what it was. The path has got 30 ms longer by
-/// a queue, which that shows.
+/// §4.3.5: with no round trip as short for 10 s, the window is 4 until no more are under way, and
+/// for 200 ms and a round trip after that. Then it is what it was. A queue has made the path 30 ms
+/// longer, and the probe shows that.
 #[test]
 fn the_least_round_trip_is_looked_for_again() {
     let mut path = Path::cruising(2);

@@ -106,8 +106,8 @@ impl Bounds {
         (self.long - (HEADROOM * self.long).max(1.0)).max(super::LEAST)
     }
 
-    /// Takes a sample in. At the end of a round trip in which something was lost, bandwidth and
-    /// data in flight are bounded, unless it `searches`: no less than got through, and no less than
+    /// Takes a sample in. A round trip that lost something ends with a bound on bandwidth and on
+    /// data in flight, unless it `searches`. The bound is at least what got through, and at least
     /// seven tenths (§5.5.10.3).
     pub fn learn(&mut self, news: &RateNews, cwnd: f64, searches: bool) {
         let sample = &news.sample;

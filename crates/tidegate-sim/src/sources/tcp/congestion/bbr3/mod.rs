@@ -1,7 +1,7 @@
 //! BBR, version 3 (draft-ietf-ccwg-bbr-04, whose sections the comments cite): the model of version
 //! 1, with bounds that losses teach it.
 //!
-//! In the long term no more is in flight than was when few were lost; for a round trip or some,
+//! In the long term no more is in flight than was when few were lost. For one round trip or a few,
 //! bandwidth and data in flight are bounded by what got through when something was lost. ProbeBW
 //! has four phases in place of a cycle of eight. Windows are in segments. It heeds no mark: the
 //! draft leaves ECN to a later version. A connection of ours has data until it ends, so nothing

@@ -71,7 +71,7 @@ impl Path {
 }
 
 /// §5.3.1, §5.3.2: the pace is 4 ln 2 of the rate until the rate has not grown for three round
-/// trips, then half of it until no more is in flight than the product.
+/// trips. Then it is half of the rate until no more is in flight than the product.
 #[test]
 fn startup_ends_when_the_rate_grows_no_more() {
     let mut path = Path::new();
@@ -122,8 +122,9 @@ fn startup_ends_by_losses() {
     }
 }
 
-/// §5.3.3: what waits is drained at nine tenths, then it cruises at the bandwidth; after two to
-/// three seconds, or as many round trips as Reno needs, it refills for one and probes at 5/4.
+/// §5.3.3: what waits is drained at nine tenths, then it cruises at the bandwidth. It cruises for
+/// two to three seconds, or as many round trips as Reno needs; then it refills for one and probes
+/// at 5/4.
 #[test]
 fn the_phases_of_probe_bw() {
     let mut path = Path::probing();

@@ -9,7 +9,7 @@ const MIN_DIVISOR: u64 = 8;
 const SAMPLES: u32 = 8;
 const GROWTH_DIVISOR: f64 = 4.0;
 const CONSERVATIVE_ROUNDS: u32 = 5;
-/// The most segments by which one acknowledgement opens the window, as there is no pacing.
+/// The most segments that one acknowledgement adds to the window, as there is no pacing.
 const STEP: u32 = 8;
 
 /// Slow start at work; times in nanoseconds.

@@ -1,4 +1,4 @@
-//! HyStart as Linux's CUBIC has it (ha2011, not RFC 9406): slow start ends at once, where
+//! HyStart as Linux's CUBIC has it (ha2011, not RFC 9406). Slow start ends at once where
 //! acknowledgements come in a train half as long as the least round trip, or when round-trip times
 //! begin to grow.
 use super::Acked;

@@ -1,8 +1,8 @@
-//! CUBIC's congestion avoidance as Linux 6 does it: in whole segments and in ticks of its clock. At
-//! windows of a few segments it opens them less than RFC 9438 does: what a loss leaves is rounded
-//! down; while the window stands still nothing is aimed at anew for 28 ms; and Reno's window gains
-//! 8/15 of a segment a round trip also beyond where it was before the loss, where §4.3 has it gain
-//! 1.
+//! CUBIC's congestion avoidance as Linux 6 does it: in whole segments and in ticks of its clock.
+//! Windows of a few segments open less than by RFC 9438, for three reasons. What a loss leaves is
+//! rounded down. While the window stands still nothing is aimed at anew for 28 ms. Reno's window
+//! gains 8/15 of a segment a round trip also beyond where it was before the loss; §4.3 has it gain
+//! 1 there.
 use tidegate::Time;
 
 use super::hystart_linux::LinuxHyStart;

@@ -122,8 +122,8 @@ mod tests {
     }
 
     /// A path of 100 ms with a segment's acknowledgement every `100 ms / cwnd`, from a loss at 1000
-    /// segments on: the window keeps to RFC 9438's closed form within a segment, since it aims
-    /// a round trip ahead and takes that to get there.
+    /// segments on. The window keeps to RFC 9438's closed form within a segment, since it aims a
+    /// round trip ahead and takes that to get there.
     #[test]
     fn the_window_follows_the_closed_form_between_losses() {
         let mut cubic = plain();

@@ -9,8 +9,8 @@
 //! Both ends have one clock here, so that there is no offset and no skew (§2.5, A.1, A.2). A SYN
 //! gives no sample, since it is shorter than data.
 //!
-//! Ours where the RFC leaves a choice: the filter is the minimum of [`current_filter`] samples; all
-//! that an acknowledgement covers counts as newly acknowledged; there is no slow start; a mark
+//! Ours where the RFC leaves a choice: the filter is the minimum of [`current_filter`] samples, and
+//! all that an acknowledgement covers counts as newly acknowledged. There is no slow start. A mark
 //! counts as a loss.
 //!
 //! [`current_filter`]: LedbatParams::current_filter

@@ -2,16 +2,15 @@
 //!
 //! Once a round trip Vegas works out how many of its packets wait in queues: diff = (window / base
 //! RTT − rate) · base RTT. Below α it adds a packet in the next round trip, above β it takes one
-//! away. In slow start it doubles every other round trip, and ends when diff exceeds γ. The paper's
-//! α and β are the same, its γ too; that diff is rounded to whole packets, that the window never
-//! falls below two, and that round trips of segments sent twice do not count, is ns-2's.
+//! away. In slow start it doubles every other round trip, and ends when diff exceeds γ. α, β and γ
+//! are the paper's. Three rules are ns-2's: diff is rounded to whole packets, the window never
+//! falls below two, and round trips of segments sent twice do not count.
 //!
-//! Its recovery from loss is Reno's with a timeout of its own that is as fine as the clock: a
-//! duplicate acknowledgement repairs the first hole if that has run out, without waiting for a
-//! third, and so do the two acknowledgements after a repair. It gives up a quarter of the window,
-//! half if the segment was lost twice, and nothing if the window has been cut since the segment was
-//! sent. With selective acknowledgements (which neither has) what is to be repaired is known
-//! without all that.
+//! Its recovery from loss is Reno's with a timeout of its own that is as fine as the clock. If that
+//! has run out, a duplicate acknowledgement repairs the first hole without waiting for a third. So
+//! do the two acknowledgements after a repair. It gives up a quarter of the window, half if the
+//! segment was lost twice, and nothing if the window has been cut since the segment was sent. With
+//! selective acknowledgements (which neither has) what is to be repaired is known without all that.
 use tidegate::{ConfigError, Time};
 
 use super::{Acked, CongestionControl, Loss, Sending, SynAck, VegasCut, VegasLoss};

@@ -1,9 +1,8 @@
 //! Vegas on a path of the test's own.
 use super::*;
 
-/// A path of 100 ms without queue (`base`) that sends `rate` packets a second, and a sender
-/// that has always as much in flight as its window allows: its windows, a line per round
-/// trip.
+/// A sender that always has as much in flight as its window allows, and a path where each round
+/// trip takes as long as the test says.
 struct Path {
     control: Vegas,
     cwnd: f64,

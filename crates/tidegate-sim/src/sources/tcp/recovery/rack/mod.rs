@@ -16,8 +16,8 @@ mod segments;
 use prr::{Progress, Reduction};
 use segments::Segments;
 
-/// What a receiver may wait with an acknowledgement at worst, by which a probe of a single segment
-/// comes later (RFC 8985 §7.2, TLP.max_ack_delay).
+/// How long a receiver may hold an acknowledgement at worst. A probe of a single segment comes so
+/// much later (RFC 8985 §7.2, TLP.max_ack_delay).
 const WORST_DELAY: Span = Span::from_millis(200);
 
 /// What one connection keeps and goes by.

@@ -2,9 +2,9 @@
 //! and what has become of it.
 //!
 //! A segment is lost if one that was sent after it has arrived and it has not within the round-trip
-//! time; that holds for segments sent again, too. Where we differ: nothing in the simulator
-//! reorders a flow's packets, so that the window for reordering does not adapt (§6.2 step 4) and no
-//! round trip counts as too short for what was sent again (§6.2 step 2).
+//! time; that holds for segments sent again, too. We differ in two points, since nothing in the
+//! simulator reorders a flow's packets. The window for reordering does not adapt (§6.2 step 4), and
+//! no round trip counts as too short for what was sent again (§6.2 step 2).
 use std::collections::VecDeque;
 
 use tidegate::Time;
@@ -141,7 +141,7 @@ impl Segments {
         self.update_telling(now, report, |_| {})
     }
 
-    /// The same; each of them is told to `arrived`.
+    /// The same; calls `arrived` with each of them.
     pub fn update_telling(
         &mut self,
         now: Time,
