@@ -113,9 +113,9 @@ params! {
         /// Whether its packets are ECN-capable; it heeds no mark all the same.
         ecn: Codepoint = Codepoint::Off, "", 0 ..= 0;
         /// The flow that its packets claim to belong to: its own (`off`), another one each time
-        /// (`random`), another connection of its own each time (`ports`), or one of so many
-        /// made-up ones (a number). It may also be a user's (`victims`), or one that the watched
-        /// queue hashes to users' places (`colliding`).
+        /// (`random`), or one of so many made-up ones (a number). It may also be a new connection
+        /// of its own each time (`ports`), a user's flow (`victims`), or one that the watched queue
+        /// hashes to users' places (`colliding`).
         forge: Forge = Forge::Off, "", 1 ..= 1_000_000;
         /// How long a forged flow is kept; with 0, each packet has another.
         new_key: Span = Span::ZERO, "", 0 ..= 1_000_000_000_000_000u64;
@@ -139,9 +139,9 @@ params! {
         /// Whether its packets are ECN-capable; it heeds no mark all the same.
         ecn: Codepoint = Codepoint::Off, "", 0 ..= 0;
         /// The flow that its packets claim to belong to: its own (`off`), another one each time
-        /// (`random`), another connection of its own each time (`ports`), or one of so many
-        /// made-up ones (a number). It may also be a user's (`victims`), or one that the watched
-        /// queue hashes to users' places (`colliding`).
+        /// (`random`), or one of so many made-up ones (a number). It may also be a new connection
+        /// of its own each time (`ports`), a user's flow (`victims`), or one that the watched queue
+        /// hashes to users' places (`colliding`).
         forge: Forge = Forge::Off, "", 1 ..= 1_000_000;
         /// How long a forged flow is kept; with 0, each packet has another.
         new_key: Span = Span::ZERO, "", 0 ..= 1_000_000_000_000_000u64;
