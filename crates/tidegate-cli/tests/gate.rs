@@ -73,6 +73,20 @@ fn a_gate_that_is_stopped_and_goes_on_sends_nothing_that_the_kernel_has_sent() {
 }
 
 #[test]
+fn without_the_systems_dice_it_says_what_it_could_not_read() {
+    let Some(net) = Net::new() else { return };
+    let script = format!(
+        "mount -t tmpfs none /dev && exec {} gate --in west --out east --rate 1mbit --queue sfb",
+        env!("CARGO_BIN_EXE_tidegate")
+    );
+    let ran = net.rig.gateway.command(&["unshare", "-m", "sh", "-c", &script]).output().unwrap();
+    let err = String::from_utf8(ran.stderr).unwrap();
+    let told =
+        "error: cannot read /dev/urandom, which the queues' secret keys are from: No such file";
+    assert!(ran.status.code() == Some(1) && err.contains(told), "{}: {err}", ran.status);
+}
+
+#[test]
 fn interfaces_may_go_down_and_come_up_under_a_running_gate() {
     let Some(net) = Net::new() else { return };
     let gate = net.start(&[]);

@@ -165,6 +165,33 @@ fn ports_that_are_named_lead_to_this_machine() {
 }
 
 #[test]
+fn a_port_that_is_led_and_that_somebody_has_is_told_of() {
+    let Some(outside) = Outside::new() else { return };
+    let any = || TcpListener::bind((Ipv4Addr::UNSPECIFIED, 7300)).unwrap();
+    let _server = outside.net.inside(any).unwrap();
+    let ran = |port: &str| -> Ran {
+        let options = ["--delay", "1 ms", "--forward", port, "--", "true"];
+        outside.shell(&options).stdin_null().output().unwrap().into()
+    };
+    let reached = ran("7300");
+    assert_eq!(reached.code, 0, "a server at all addresses is reached as it is: {reached:?}");
+    let told = "--forward 7300: a server at all addresses has the TCP port; the command reaches it";
+    assert!(reached.err.contains(told) && !reached.err.contains("UDP"), "{}", reached.err);
+    let free = ran("7301");
+    assert_eq!((free.code, free.err.as_str()), (0, ""));
+
+    // Somebody has the base's port before there is a base, and serves no other address.
+    let allow = ["sysctl", "-qw", "net.ipv4.ip_nonlocal_bind=1"];
+    assert!(outside.command(&allow).status().unwrap().success());
+    let base = "100.64.0.1:7302";
+    let taken = outside.net.inside(|| TcpListener::bind(base).unwrap()).unwrap();
+    ran("7302").refused(2, &["--forward 7302: 100.64.0.1: its TCP port is taken", "in use"]);
+    drop(taken);
+    let _taken = outside.net.inside(|| UdpSocket::bind(base).unwrap()).unwrap();
+    ran("7302").refused(2, &["--forward 7302: 100.64.0.1: its UDP port is taken", "in use"]);
+}
+
+#[test]
 fn where_namespaces_cannot_be_made_it_says_what_is_needed() {
     let Some(outside) = Outside::new() else { return };
     // In a user namespace that may have no more of them, and with no capability in it.

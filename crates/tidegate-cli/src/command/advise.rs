@@ -57,15 +57,15 @@ pub struct Args {
     /// give it several times [default: drop_tail and the usual others]
     #[arg(long = "queue", value_name = "Q")]
     queues: Vec<QueueSpec>,
-    /// Number of replications, 2 to 100
+    /// Number of replications, 2 to 100 [default: 5; down to 2 where many connections or far ones
+    /// take long]
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 5,
         value_parser = whole::<u32>(2, 100),
         allow_negative_numbers = true
     )]
-    seeds: u32,
+    seeds: Option<u32>,
     /// Seed of the first replication; the others take the next ones
     #[arg(
         long,
@@ -100,7 +100,7 @@ impl Args {
         if let Some(dir) = &self.out {
             let queues: Vec<String> = job.queues.iter().map(QueueSpec::label).collect();
             let queues: Vec<&str> = queues.iter().map(String::as_str).collect();
-            let seeds: Vec<u64> = (0..u64::from(job.seeds)).map(|i| job.seed + i).collect();
+            let seeds = advised.tried.as_ref().map_or_else(Vec::new, |(ran, _)| ran.seeds());
             let manifest = Manifest::new(&job.name(), &seeds, &queues);
             experiment::write(dir, &files(&job, &advised)?, manifest, begun, &[])?;
         }

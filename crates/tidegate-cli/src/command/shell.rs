@@ -2,8 +2,10 @@
 mod meter;
 mod side;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -150,10 +152,7 @@ impl Args {
         let (link, view) = Link::begin(&network, wanted).map_err(|e| no_network(e, outside))?;
         let meter = self.meter.then(|| Meter::begin(view)).transpose().map_err(Failure::runtime)?;
         let base = network.block.base();
-        for port in &self.forward {
-            lead(&network.outer, base, *port)
-                .map_err(|error| Failure::Input(format!("--forward {port}: {error}")))?;
-        }
+        self.lead(&network.outer, base)?;
         // Outside of a shell that leads nowhere there is nobody to be found.
         let leads = outside == Outside::Callers || !self.forward.is_empty();
         if leads && std::env::var_os(BASE).is_none() {
@@ -167,6 +166,22 @@ impl Args {
             Err(error) => note(&format!("error: the link failed: {error}")),
         }
         status(&self.command, ran)
+    }
+
+    /// Leads the ports that were named to this machine.
+    fn lead(&self, outer: &Net, base: Ipv4Addr) -> Result<(), Failure> {
+        let ports: BTreeSet<u16> = self.forward.iter().copied().collect();
+        for port in ports {
+            let served = lead(outer, base, port)
+                .map_err(|error| Failure::Input(format!("--forward {port}: {base}: {error}")))?;
+            for protocol in served {
+                note(&format!(
+                    "--forward {port}: a server at all addresses has the {protocol} port; the \
+                     command reaches it as it is"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// What is wanted of each direction, up first.

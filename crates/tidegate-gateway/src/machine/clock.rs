@@ -55,12 +55,22 @@ pub fn wait(devices: (&impl AsFd, &impl AsFd), span: Span) -> io::Result<bool> {
     }
 }
 
+/// Where the system's dice are.
+const DICE: &str = "/dev/urandom";
+
 /// Random words from the system, which nobody outside can guess.
 ///
 /// # Errors
-/// The system has none.
+/// The system has none: what could not be opened or read, and what for.
 pub fn random<const N: usize>() -> io::Result<[u64; N]> {
-    let mut source = File::open("/dev/urandom")?;
+    drawn().map_err(|error| {
+        let why = format!("cannot read {DICE}, which the queues' secret keys are from: {error}");
+        io::Error::new(error.kind(), why)
+    })
+}
+
+fn drawn<const N: usize>() -> io::Result<[u64; N]> {
+    let mut source = File::open(DICE)?;
     let mut words = [0; N];
     for word in &mut words {
         let mut bytes = [0; 8];

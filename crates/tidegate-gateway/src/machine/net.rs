@@ -34,9 +34,13 @@ impl Net {
     /// The one that this file stands for.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// It cannot be opened: which, and why.
     pub fn open(path: &Path) -> io::Result<Net> {
-        File::open(path).map(Net)
+        let named = |error: io::Error| {
+            let why = format!("cannot open the network namespace {}: {error}", path.display());
+            io::Error::new(error.kind(), why)
+        };
+        File::open(path).map(Net).map_err(named)
     }
 
     /// Another hold on the same.

@@ -4,6 +4,8 @@
 //! this machine's loopback. A connection of TCP ends there and another begins, so that the link is
 //! between the command and the kernel of this machine, as it would be with root.
 use std::collections::HashMap;
+use std::fmt;
+use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -22,28 +24,88 @@ const DATAGRAM: usize = 65_536;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Leads `port` of `base`, an address in `outer`, to this machine's loopback as long as the process
-/// runs. To be called on a thread in this machine's network. A port that is served there already is
-/// left as it is.
+/// runs. To be called on a thread in this machine's network. Gives the protocols at whose port a
+/// server at all addresses of `outer` is: it is at `base` already, and is left as it is.
 ///
 /// # Errors
-/// The port cannot be listened at, or there is no thread.
-pub fn lead(outer: &Net, base: Ipv4Addr, port: u16) -> io::Result<()> {
-    if let Some(listener) = free(outer.inside(|| TcpListener::bind((base, port)))?)? {
-        thread::Builder::new().name(format!("tcp {port}")).spawn(move || serve(&listener, port))?;
+/// The port cannot be listened at, such as one that somebody has who does not serve all addresses;
+/// or there is no thread.
+pub fn lead(outer: &Net, base: Ipv4Addr, port: u16) -> io::Result<Vec<Protocol>> {
+    let mut served = vec![];
+    match outer.inside(|| unless_served(Protocol::Tcp, port, TcpListener::bind((base, port))))?? {
+        Some(listener) => {
+            let name = format!("tcp {port}");
+            thread::Builder::new().name(name).spawn(move || serve(&listener, port))?;
+        }
+        None => served.push(Protocol::Tcp),
     }
-    if let Some(socket) = free(outer.inside(|| UdpSocket::bind((base, port)))?)? {
-        let (socket, name) = (Arc::new(socket), format!("udp {port}"));
-        thread::Builder::new().name(name).spawn(move || relay(&socket, port))?;
+    match outer.inside(|| unless_served(Protocol::Udp, port, UdpSocket::bind((base, port))))?? {
+        Some(socket) => {
+            let (socket, name) = (Arc::new(socket), format!("udp {port}"));
+            thread::Builder::new().name(name).spawn(move || relay(&socket, port))?;
+        }
+        None => served.push(Protocol::Udp),
     }
-    Ok(())
+    Ok(served)
 }
 
-/// What was bound, unless the port is somebody's.
-fn free<T>(bound: io::Result<T>) -> io::Result<Option<T>> {
+/// What a port is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Protocol::Tcp => "TCP",
+            Protocol::Udp => "UDP",
+        })
+    }
+}
+
+impl Protocol {
+    /// The kernel's tables of its sockets in the calling thread's network, and the state in them of
+    /// those that wait for whoever comes.
+    fn tables(self) -> ([&'static str; 2], &'static str) {
+        match self {
+            Protocol::Tcp => (["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"], "0A"),
+            Protocol::Udp => (["/proc/thread-self/net/udp", "/proc/thread-self/net/udp6"], "07"),
+        }
+    }
+}
+
+/// What was bound in the calling thread's network; none if a server at all of its addresses has the
+/// port.
+fn unless_served<T>(protocol: Protocol, port: u16, bound: io::Result<T>) -> io::Result<Option<T>> {
     match bound {
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            if is_everywhere(protocol, port) {
+                return Ok(None);
+            }
+            let why = format!("its {protocol} port is taken: {error}");
+            Err(io::Error::new(error.kind(), why))
+        }
         other => other.map(Some),
     }
+}
+
+/// Whether somebody in the calling thread's network waits at this port of all addresses.
+fn is_everywhere(protocol: Protocol, port: u16) -> bool {
+    let (tables, waits) = protocol.tables();
+    // Where there is no IPv6 there is no such table.
+    let told: Vec<String> =
+        tables.iter().filter_map(|path| fs::read_to_string(path).ok()).collect();
+    told.iter().flat_map(|table| table.lines()).any(|line| {
+        let mut words = line.split_whitespace();
+        let (Some(local), Some(state)) = (words.nth(1), words.nth(1)) else { return false };
+        let at = local.split_once(':').filter(|(address, _)| address.bytes().all(|b| b == b'0'));
+        let number = at.and_then(|(_, number)| u16::from_str_radix(number, 16).ok());
+        state == waits && number == Some(port)
+    })
 }
 
 fn home(port: u16) -> SocketAddr {

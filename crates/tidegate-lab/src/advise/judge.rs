@@ -3,7 +3,7 @@ use tidegate::Span;
 use tidegate_packet::Transport;
 
 use super::conversation::{DirectedFlow, Grid};
-use super::round_trip::Known;
+use super::round_trip::{Halves, Known, USUAL_RTT_MS, fill};
 use super::survey::{Loaded, Survey};
 use super::window::{Load, Sent, Window};
 
@@ -77,6 +77,8 @@ pub(super) struct Judgement<'s> {
     pub(super) window: Window,
     pub(super) spot: Spot,
     pub(super) flows: Vec<Judged<'s>>,
+    /// Bytes of each transfer that came to an end soon, before the window too, from least to most.
+    pub(super) sizes: Vec<u64>,
     /// Requests for a connection that were never answered.
     pub(super) unanswered: u64,
 }
@@ -105,6 +107,7 @@ pub(super) fn judge<'s>(
         window,
         spot: spot(survey, loaded, load),
         flows: court.everybody(loaded),
+        sizes: court.sizes(loaded),
         unanswered,
     }
 }
@@ -154,19 +157,23 @@ impl Court {
 
     fn everybody<'s>(&self, loaded: &Loaded<'s>) -> Vec<Judged<'s>> {
         let flows = loaded.flows.iter().filter(|flow| self.counts(flow));
-        flows.filter_map(|flow| self.judged(*flow)).collect()
+        let mut judged: Vec<_> = flows.filter_map(|flow| self.judged(*flow)).collect();
+        let mut trips: Vec<Halves<'_>> = judged.iter_mut().map(halves).collect();
+        fill(&mut trips, Span::from_secs(USUAL_RTT_MS / 1e3));
+        judged
     }
 
     fn judged<'s>(&self, flow: DirectedFlow<'s>) -> Option<Judged<'s>> {
         let sent = Sent::by(flow, self.window);
-        let stalled = self.stalled(flow);
-        if sent.packets < LEAST_PACKETS && !stalled {
+        // What ended just then was over, and is no user that the flood leaves nothing.
+        let starved = sent.packets < LEAST_PACKETS;
+        if starved && (!self.stalled(flow) || self.ended_soon(flow)) {
             return None;
         }
         let rate = sent.rate(self.grid);
         let round_trip = flow.conversation.round_trips.least();
-        let kind = if stalled && sent.packets < LEAST_PACKETS {
-            Kind::Long
+        let kind = if starved {
+            if self.would_end(flow) { Kind::Short } else { Kind::Long }
         } else if is_tcp(flow) {
             self.tcp(flow, &sent, rate)
         } else {
@@ -242,6 +249,18 @@ impl Court {
         within && is_tcp(flow) && self.life(flow) < SHORT
     }
 
+    /// Bytes of each transfer that came to an end soon, from least to most.
+    fn sizes(&self, loaded: &Loaded<'_>) -> Vec<u64> {
+        let ended = |flow: &&DirectedFlow<'_>| {
+            let ended = flow.way().ended.is_some() || flow.back().ended.is_some();
+            ended && is_tcp(**flow) && flow.way().opened.or(flow.back().opened).is_some()
+        };
+        let soon = loaded.flows.iter().filter(ended).filter(|flow| self.life(**flow) < SHORT);
+        let mut sizes: Vec<u64> = soon.map(|flow| flow.way().once()).collect();
+        sizes.sort_unstable();
+        sizes
+    }
+
     /// Whether others like it have ended: it began within the window, or it is no larger than they
     /// are and stalls.
     fn would_end(&self, flow: DirectedFlow<'_>) -> bool {
@@ -257,6 +276,15 @@ impl Court {
         let steps = self.grid.index(way.last) + 1 - self.grid.index(way.first);
         f64::from(steps) / f64::from((self.window.to - self.window.from).max(1))
     }
+}
+
+/// What is known of a flow's round trip, that towards its receiver first.
+fn halves<'j>(judged: &'j mut Judged<'_>) -> Halves<'j> {
+    let (trips, from) = (&judged.flow.conversation.round_trips, judged.flow.from);
+    let halves = [trips.half(from), trips.half(1 - from)];
+    let ends = judged.flow.ends();
+    let hosts = [ends.destination, ends.source];
+    Halves { known: &mut judged.round_trip, halves, hosts }
 }
 
 pub(super) fn is_tcp(flow: DirectedFlow<'_>) -> bool {

@@ -61,8 +61,8 @@ pub struct Advise {
     pub mean_packet: Bytes,
     /// The queues to try.
     pub queues: Vec<QueueSpec>,
-    /// Number of replications.
-    pub seeds: u32,
+    /// Number of replications; none for five, or down to two where they take long.
+    pub seeds: Option<u32>,
     /// Seed of the first replication.
     pub seed: u64,
     /// Whether a capture of one direction is judged. Who reacts shows less well in one.
@@ -71,7 +71,7 @@ pub struct Advise {
 
 impl Advise {
     /// Asks about the link of `rate` that `capture` is of. It takes the usual queues, a limit of
-    /// what the link sends in 100 ms, packets of 1000 B, and five seeds from 1 on.
+    /// what the link sends in 100 ms, packets of 1000 B, and seeds from 1 on.
     pub fn new(capture: impl Into<PathBuf>, rate: Rate) -> Advise {
         let mean_packet = Bytes::new(1000);
         let limit = default_limit(rate, mean_packet);
@@ -81,7 +81,7 @@ impl Advise {
             limit,
             mean_packet,
             queues: usual(),
-            seeds: 5,
+            seeds: None,
             seed: 1,
             one_direction: false,
         }
@@ -296,7 +296,9 @@ pub fn advise(job: &Advise, watch: &dyn Watch) -> Result<Advised, AdviseError> {
         advice.verdict = Conclusion::NobodyToHelp;
         return Ok(Advised { advice, tried: None, damage });
     }
-    let (scenario, outcomes) = tried(job, &advice.senders, watch)?;
+    let (scenario, short) = rebuilt(job, &advice.senders)?;
+    advice.unknown.extend(short.map(unknown::of_length));
+    let outcomes = tried(job, &scenario, watch)?;
     for (spec, outcome) in job.queues.iter().zip(&outcomes) {
         let promise = promise::simulated(spec, &outcome.document, &advice.senders, capacity);
         advice.tried.push(promise);
@@ -320,29 +322,33 @@ fn seen(survey: &Survey, loaded: &survey::Loaded<'_>, load: &Load) -> Seen {
     }
 }
 
-/// The traffic rebuilt, and what becomes of it behind each queue.
-fn tried(
-    job: &Advise,
-    senders: &[Senders],
-    watch: &dyn Watch,
-) -> Result<(Scenario, Vec<Outcome>), AdviseError> {
+/// The traffic rebuilt; and how long it is, in s, if it is shorter than it should be.
+fn rebuilt(job: &Advise, senders: &[Senders]) -> Result<(Scenario, Option<f64>), AdviseError> {
     let setting = Setting {
         rate: job.rate,
         limit: job.limit,
         mean_packet: job.mean_packet,
         queues: &job.queues,
+        usual: QUEUES.len(),
         seeds: job.seeds,
         seed: job.seed,
         name: &job.name(),
     };
-    let scenario = rebuild::scenario(&setting, senders).map_err(AdviseError::Scenario)?;
-    let queues = job.queues.clone();
-    let of = Job { scenario: scenario.clone(), queues, flows: false, series: false, threads: None };
-    let outcomes = run(&of, &Rest(watch)).map_err(|error| match error {
+    rebuild::scenario(&setting, senders).map_err(AdviseError::Scenario)
+}
+
+/// What becomes of it behind each queue.
+fn tried(
+    job: &Advise,
+    scenario: &Scenario,
+    watch: &dyn Watch,
+) -> Result<Vec<Outcome>, AdviseError> {
+    let (scenario, queues) = (scenario.clone(), job.queues.clone());
+    let of = Job { scenario, queues, flows: false, series: false, threads: None };
+    run(&of, &Rest(watch)).map_err(|error| match error {
         RunError::Cancelled => AdviseError::Cancelled,
         RunError::Invalid(problems) => AdviseError::Scenario(problems),
-    })?;
-    Ok((scenario, outcomes))
+    })
 }
 
 /// The part of the work that comes after the capture was read.

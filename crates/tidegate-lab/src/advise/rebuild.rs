@@ -4,21 +4,36 @@ use std::fmt::Write;
 use tidegate::{Bytes, Rate, Size};
 use tidegate_report::fair::max_min;
 
+use super::round_trip::USUAL_RTT_MS;
 use super::senders::{Conduct, Senders, picked, rate, span};
 use crate::problem::Problems;
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
 
-/// Simulated packets of all replications together. On two cores of 2026 they take six seconds.
+/// Simulated packets of all replications together, each counted as often as it is [`dear`].
 const EFFORT: f64 = 20e6;
+/// The same where many or far senders need more time. On two cores of 2026, shared with others, that
+/// took eight seconds of each.
+const MOST_EFFORT: f64 = 32e6;
+/// Flows whose state the first caches hold.
+const AT_HAND: f64 = 20.0;
+/// With so many times the flows at hand a packet takes this power of it longer. On a busy machine it
+/// took 0.3 us with 20 flows, 0.5 us with 200, 2.5 us with 2000; on an idle one more flows cost
+/// less.
+const DEARER: f64 = 0.35;
+/// Replications if nobody says how many: the first number where time is short. Then long ones are
+/// better than many: of many users, the worst of a short time is worse than any is for long.
+const SEEDS: (u32, u32) = (2, 5);
 /// Simulated time, in seconds.
 const SECONDS: (f64, f64) = (2.0, 30.0);
-/// Round trips that a simulation lasts at least.
+/// However fast the line is.
+const SHORTEST: f64 = 0.01;
+/// Round trips that a simulation lasts at least, if the effort lasts.
 const TRIPS: f64 = 60.0;
+/// Packets of each user while it counts, likewise.
+const EACH: f64 = 150.0;
 /// Part of it that passes before anything counts.
 const WARMUP: f64 = 0.3;
-/// What is taken for a round trip where none is known, in ms.
-pub(super) const USUAL_RTT_MS: f64 = 40.0;
 /// Flows that are rebuilt of a group at most.
 const MOST_FLOWS: u32 = 5_000;
 /// What a sender's own line has at least.
@@ -32,42 +47,88 @@ pub(super) struct Setting<'s> {
     pub(super) limit: Size,
     pub(super) mean_packet: Bytes,
     pub(super) queues: &'s [QueueSpec],
-    pub(super) seeds: u32,
+    /// How many queues there are if nobody names others.
+    pub(super) usual: usize,
+    /// How many; none for as many as time allows.
+    pub(super) seeds: Option<u32>,
     pub(super) seed: u64,
     pub(super) name: &'s str,
 }
 
-/// The scenario of `senders`.
+/// The scenario of `senders`, and how long it is, in s, where that is
+/// shorter than many or far ones would need.
 ///
 /// # Errors
 /// A queue that cannot be. Everything else holds by how it is made.
-pub(super) fn scenario(setting: &Setting<'_>, senders: &[Senders]) -> Result<Scenario, Problems> {
-    let seconds = seconds(setting, senders);
+pub(super) fn scenario(
+    setting: &Setting<'_>,
+    senders: &[Senders],
+) -> Result<(Scenario, Option<f64>), Problems> {
+    let length = Length::new(setting, senders);
     let mut text = String::new();
-    head(&mut text, setting, senders, seconds);
+    head(&mut text, setting, senders, length);
     for group in senders {
         let usual = usual_round_trip(senders);
-        write_group(&mut text, group, usual, seconds);
+        write_group(&mut text, group, usual, length.seconds);
     }
     let scenario = Scenario::parse(text.as_bytes(), "advise.toml", &[])?;
     let scenario = scenario.with_compare(setting.queues.to_vec())?;
-    Ok(Scenario { name: setting.name.into(), ..scenario })
+    let short = (length.seconds < length.least).then_some(length.seconds);
+    Ok((Scenario { name: setting.name.into(), ..scenario }, short))
 }
 
-/// How long to simulate: as long as the effort lasts, and long enough for the farthest sender.
-fn seconds(setting: &Setting<'_>, senders: &[Senders]) -> f64 {
+/// How much is simulated.
+#[derive(Clone, Copy, Debug)]
+struct Length {
+    seeds: u32,
+    seconds: f64,
+    /// What many or far senders need, in s.
+    least: f64,
+}
+
+impl Length {
+    /// As long as the effort lasts, and long enough for many and far senders, if there is a way:
+    /// with fewer replications.
+    fn new(setting: &Setting<'_>, senders: &[Senders]) -> Length {
+        let (line, fixed) = packets_a_second(setting, senders);
+        let per_second = (line + fixed) * dear(senders);
+        let trips = senders.iter().filter_map(|group| group.round_trips_ms.last().copied());
+        let users = senders.iter().filter(|group| group.goes_on());
+        let users: f64 = users.map(|group| f64::from(group.count.min(MOST_FLOWS))).sum();
+        let least = SECONDS.0.max(TRIPS * trips.fold(0.0, f64::max) / 1e3);
+        let least = least.max((EACH * users / line / (1.0 - WARMUP)).min(SECONDS.1));
+        let lasts = |effort: f64, queues: usize, seeds: u32| {
+            effort / (per_second * queues.max(1) as f64 * f64::from(seeds))
+        };
+        let queues = setting.queues.len();
+        // Whoever asks for more of them waits longer.
+        let most = |seeds: u32| lasts(MOST_EFFORT, queues.min(setting.usual), seeds.min(SEEDS.1));
+        let many = || (SEEDS.0..=SEEDS.1).rev().find(|&seeds| most(seeds) >= least);
+        let seeds = setting.seeds.unwrap_or_else(|| many().unwrap_or(SEEDS.0));
+        let seconds = lasts(EFFORT, queues, seeds).clamp(least, least.max(SECONDS.1));
+        Length { seeds, seconds: seconds.min(most(seeds)).max(SHORTEST), least }
+    }
+}
+
+/// About how many packets the line sends, and how many those make who heed nothing.
+fn packets_a_second(setting: &Setting<'_>, senders: &[Senders]) -> (f64, f64) {
     let capacity = setting.rate.as_bps() as f64;
     let fixed = senders.iter().filter_map(|group| {
         Some(group.demand()? * f64::from(group.count) / (f64::from(group.packet) * 8.0))
     });
     let users = senders.iter().filter(|group| group.responsive());
     let shortest = users.map(|group| group.packet).min().unwrap_or(1514);
-    let per_second = capacity / (f64::from(shortest) * 8.0) + fixed.sum::<f64>();
-    let runs = setting.queues.len() as f64 * f64::from(setting.seeds);
-    let farthest =
-        senders.iter().filter_map(|group| group.round_trips_ms.last().copied()).fold(0.0, f64::max);
-    let least = SECONDS.0.max(TRIPS * farthest / 1e3);
-    (EFFORT / runs / per_second).clamp(least, least.max(SECONDS.1))
+    (capacity / (f64::from(shortest) * 8.0), fixed.sum())
+}
+
+/// How many times longer a packet takes than with few flows.
+fn dear(senders: &[Senders]) -> f64 {
+    // Of transfers those count that are under way: they take about a second.
+    let flows = senders.iter().map(|group| match group.arrivals_per_s {
+        Some(arrivals) => arrivals,
+        None => f64::from(group.count.min(MOST_FLOWS)),
+    });
+    (flows.sum::<f64>() / AT_HAND).max(1.0).powf(DEARER)
 }
 
 /// The median of all known round trips, in ms.
@@ -77,18 +138,18 @@ fn usual_round_trip(senders: &[Senders]) -> f64 {
     all.get(all.len() / 2).copied().unwrap_or(USUAL_RTT_MS)
 }
 
-fn head(text: &mut String, setting: &Setting<'_>, senders: &[Senders], seconds: f64) {
+fn head(text: &mut String, setting: &Setting<'_>, senders: &[Senders], length: Length) {
     let fixed = senders.iter().filter_map(|g| g.demand());
     let capacity = setting.rate.as_bps() as f64;
     let access = rate(fixed.fold(ACCESS.max(10.0 * capacity), |most, bps| most.max(4.0 * bps)));
-    let (duration, warmup) = (span(seconds * 1e3), span(seconds * WARMUP * 1e3));
+    let (duration, warmup) = (span(length.seconds * 1e3), span(length.seconds * WARMUP * 1e3));
     let _ = write!(
         text,
         "title = \"The traffic of a capture, rebuilt\"\n\
          [run]\nduration = \"{duration}\"\nwarmup = \"{warmup}\"\nseeds = {}\nseed = {}\n\
          [network]\nkind = \"dumbbell\"\nrate = \"{}\"\ndelay = \"0 ns\"\nlimit = \"{}\"\n\
          mean_packet = \"{}\"\naccess_rate = \"{access}\"\n[queue]\nname = \"drop_tail\"\n",
-        setting.seeds, setting.seed, setting.rate, setting.limit, setting.mean_packet,
+        length.seeds, setting.seed, setting.rate, setting.limit, setting.mean_packet,
     );
 }
 
@@ -187,4 +248,67 @@ pub(super) fn fair_rates(senders: &[Senders], capacity: f64) -> Vec<f64> {
         rates[*index] = rate;
     }
     rates
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `count` users of this round trip, who ask for nothing but what the line gives.
+    fn users(count: u32, round_trip_ms: f64) -> [Senders; 1] {
+        [Senders {
+            name: "users".into(),
+            conduct: Conduct::Users,
+            count,
+            ecn: false,
+            round_trips_ms: vec![round_trip_ms],
+            rate_bps: 1e6,
+            duty: 1.0,
+            packet: 1514,
+            lost: 0.0,
+            who: vec![],
+            each: vec![],
+            periods_ms: (vec![], vec![]),
+            arrivals_per_s: None,
+            took_ms: vec![],
+        }]
+    }
+
+    fn length(rate: &str, seeds: Option<u32>, senders: &[Senders]) -> (u32, f64, bool) {
+        let queues = super::super::usual();
+        let setting = Setting {
+            rate: rate.parse().unwrap(),
+            limit: "100 packets".parse().unwrap(),
+            mean_packet: Bytes::new(1000),
+            queues: &queues,
+            usual: queues.len(),
+            seeds,
+            seed: 1,
+            name: "capture",
+        };
+        let Length { seeds, seconds, least } = Length::new(&setting, senders);
+        let (line, _) = packets_a_second(&setting, senders);
+        let packets = line * seconds * 11.0 * f64::from(seeds) * dear(senders);
+        assert!(packets < 1.001 * MOST_EFFORT * f64::from(seeds.div_ceil(SEEDS.1)), "{packets}");
+        (seeds, seconds, seconds < least)
+    }
+
+    #[test]
+    fn the_effort_is_bounded_however_many_fast_or_far_senders_are() {
+        assert_eq!(length("10 Mbit/s", None, &users(10, 50.0)), (5, 30.0, false));
+        let (seeds, seconds, short) = length("500 Mbit/s", None, &users(20, 50.0));
+        assert!((seeds, short) == (5, false) && seconds > 8.0, "{seconds}");
+        let (seeds, seconds, short) = length("500 Mbit/s", None, &users(200, 100.0));
+        assert_eq!((seeds, seconds, short), (5, 6.0, false), "sixty round trips");
+        let (seeds, seconds, short) = length("500 Mbit/s", None, &users(2000, 100.0));
+        assert!((seeds, short) == (2, true) && seconds > 6.0, "{seconds}");
+        assert_eq!(length("500 Mbit/s", Some(3), &users(2000, 100.0)).0, 3);
+        assert_eq!(length("500 Mbit/s", Some(50), &users(20, 50.0)).0, 50);
+        for rate in ["1 kbit/s", "1 Mbit/s", "40 Gbit/s"] {
+            for count in [1, 5000] {
+                let (_, seconds, _) = length(rate, None, &users(count, 999.0));
+                assert!((SHORTEST..=60.0).contains(&seconds), "{rate}, {count}: {seconds}");
+            }
+        }
+    }
 }

@@ -1,15 +1,24 @@
 //! Round trips of a connection, seen from the middle of it.
 //!
-//! What passes and its answer give the way to one end and back. Both ends' least such times, added
-//! up, are the least round trip. The handshake gives the whole at once, also where only the
-//! client's packets were captured. Samples of retransmissions are thrown away, since nobody knows
-//! which of them was answered (karn1987).
+//! What passes and its answer give the way to one end and back: a half. Both ends' least such
+//! times, added up, are the least round trip. The handshake gives both halves, or the whole at once
+//! where only the client's packets were captured. Samples of retransmissions are thrown away, since
+//! nobody knows which of them was answered (karn1987).
+//!
+//! A connection that was open before the capture and has no time stamps shows only the half towards
+//! its receiver: a sender's data answers nothing that could be told. [`fill`] takes what is missing
+//! from the other connections.
+use std::collections::BTreeMap;
+
 use tidegate::{Span, Time};
-use tidegate_packet::Segment;
+use tidegate_packet::{Address, Segment};
 
 /// A handshake that takes longer was asked for again by the other end (RFC 6298 §2.1 waits so
 /// long). Nor has a path a round trip beyond it.
 const LONGEST: Span = Span::from_millis(1000);
+
+/// What is taken for a round trip where none is known, in ms.
+pub(super) const USUAL_RTT_MS: f64 = 40.0;
 
 /// From the passing of one end's packets to the passing of the other's answers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,6 +66,10 @@ pub(super) enum Known {
     Handshake,
     /// From a server's SYN to its first data, which takes the server's time to answer in.
     Reply,
+    /// From packets and their answers on one side only, and the other half of other connections.
+    Half,
+    /// From packets and their answers on one side only: it takes at least so long.
+    AtLeast,
 }
 
 impl Half {
@@ -64,6 +77,13 @@ impl Half {
         self.least = Some(self.least.map_or(span, |least| least.min(span)));
         self.sum = self.sum.saturating_add(span.as_nanos());
         self.count += 1;
+    }
+
+    /// Takes a sample of the handshake, in which no packet waits long: the mean knows nothing of it.
+    fn opened(&mut self, span: Span) {
+        if span < LONGEST {
+            self.least = Some(self.least.map_or(span, |least| least.min(span)));
+        }
     }
 
     /// What of the mean exceeds the least.
@@ -123,6 +143,7 @@ impl RoundTrips {
             (Opening::Unseen, true) if segment.ack.is_none() => Opening::Asked(from, now),
             (Opening::Unseen, true) => Opening::Answered(from, now, None),
             (Opening::Asked(client, asked), true) if from != client => {
+                self.halves[client].opened(now.since(asked));
                 Opening::Answered(from, now, Some(asked))
             }
             (_, true) => Opening::Over,
@@ -130,7 +151,8 @@ impl RoundTrips {
                 self.handshake = Some(now.since(asked));
                 Opening::Over
             }
-            (Opening::Answered(server, _, asked), false) if from != server => {
+            (Opening::Answered(server, answered, asked), false) if from != server => {
+                self.halves[server].opened(now.since(answered));
                 self.handshake = asked.map(|asked| now.since(asked));
                 Opening::Over
             }
@@ -154,11 +176,72 @@ impl RoundTrips {
         sure.or(self.reply.map(|span| (span, Known::Reply)).filter(likely))
     }
 
+    /// The least way from here to the other end of what the end `from` sends, and back.
+    pub(super) fn half(&self, from: usize) -> Option<Span> {
+        self.halves[from].least.filter(|span| *span < LONGEST)
+    }
+
     /// By what the mean exceeds the least: about what packets wait in queues.
     pub(super) fn wait(&self) -> Option<Span> {
         let [there, back] = self.halves.map(|half| half.excess());
         Some(there? + back?)
     }
+}
+
+/// A round trip that is to be filled: what is known of it, and its halves and the hosts at their
+/// ends, the receiver's first.
+pub(super) struct Halves<'j> {
+    pub(super) known: &'j mut Option<(Span, Known)>,
+    pub(super) halves: [Option<Span>; 2],
+    pub(super) hosts: [Address; 2],
+}
+
+/// Takes what is known of a round trip's halves from all connections.
+///
+/// From here to a host the way is the same for all, so the least of all is each one's: who began
+/// while the queue was full would count its wait. What is then known by half is filled by the median
+/// of the others' other half. Without one it is at least the half, and taken for no less than the
+/// others' median, or `usual`.
+pub(super) fn fill(all: &mut [Halves<'_>], usual: Span) {
+    for side in [0, 1] {
+        let mut least: BTreeMap<Address, Span> = BTreeMap::new();
+        for trip in all.iter() {
+            let Some(half) = trip.halves[side] else { continue };
+            let known = least.entry(trip.hosts[side]).or_insert(half);
+            *known = half.min(*known);
+        }
+        for trip in all.iter_mut() {
+            trip.halves[side] = least.get(&trip.hosts[side]).copied();
+        }
+    }
+    let both = all.iter().filter_map(|trip| Some([trip.halves[0]?, trip.halves[1]?]));
+    let both: Vec<[Span; 2]> = both.collect();
+    let rest = [0, 1].map(|half| median(both.iter().map(|halves| halves[half])));
+    for trip in all.iter_mut() {
+        let [Some(there), Some(back)] = trip.halves else { continue };
+        let answers = (there + back, Known::Answers);
+        // What is known by a reply is known least.
+        let known = trip.known.filter(|(_, how)| *how != Known::Reply);
+        *trip.known = Some(known.map_or(answers, |known| known.min(answers)));
+    }
+    let whole = median(all.iter().filter_map(|trip| Some((*trip.known)?.0))).unwrap_or(usual);
+    for trip in all.iter_mut().filter(|trip| trip.known.is_none()) {
+        let (half, missing) = match trip.halves {
+            [Some(half), None] => (half, rest[1]),
+            [None, Some(half)] => (half, rest[0]),
+            _ => continue,
+        };
+        *trip.known = Some(match missing {
+            Some(missing) => (half + missing, Known::Half),
+            None => (half.max(whole), Known::AtLeast),
+        });
+    }
+}
+
+fn median(spans: impl Iterator<Item = Span>) -> Option<Span> {
+    let mut spans: Vec<Span> = spans.collect();
+    spans.sort_unstable();
+    spans.get(spans.len() / 2).copied()
 }
 
 #[cfg(test)]
@@ -188,7 +271,9 @@ mod tests {
                 rtt.pass(ms(15), 1, &answer);
             }
             rtt.pass(ms(40), 0, &segment(1, 0, Some(10)));
-            assert_eq!(least(&rtt), Some((40, Known::Handshake)), "{both}");
+            // Who has both sides of it has both halves.
+            let known = if both { Known::Answers } else { Known::Handshake };
+            assert_eq!(least(&rtt), Some((40, known)), "{both}");
         }
         let mut again = RoundTrips::default();
         again.pass(ms(0), 0, &syn);
@@ -225,5 +310,79 @@ mod tests {
         data.again(0);
         data.pass(ms(50), 1, &segment(0, 0, Some(1000)));
         assert_eq!(least(&data), None, "Karn's rule");
+    }
+
+    /// A connection without time stamps that was open before: data one way, answers the other.
+    fn half(to_receiver: u64) -> RoundTrips {
+        let mut rtt = RoundTrips::default();
+        rtt.pass(ms(0), 0, &segment(0, 1000, Some(1)));
+        rtt.pass(ms(to_receiver), 1, &segment(1, 0, Some(1000)));
+        rtt.pass(ms(to_receiver + 90), 0, &segment(1000, 1000, Some(1)));
+        rtt
+    }
+
+    #[test]
+    fn the_handshake_gives_both_halves() {
+        let mut rtt = RoundTrips::default();
+        rtt.pass(ms(0), 0, &Segment { opens: true, ..segment(0, 0, None) });
+        rtt.pass(ms(15), 1, &Segment { opens: true, ..segment(9, 0, Some(1)) });
+        rtt.pass(ms(40), 0, &segment(1, 0, Some(10)));
+        let halves = [0, 1].map(|from| rtt.half(from).unwrap().as_nanos() / 1_000_000);
+        assert_eq!(halves, [15, 25]);
+        assert_eq!(rtt.wait(), None, "a handshake says nothing of what packets wait");
+    }
+
+    fn host(n: u8) -> Address {
+        Address::V4([10, 0, 0, n])
+    }
+
+    /// What is known of a round trip, its halves, in ms, and its hosts.
+    type Trip = (Option<(u64, Known)>, [Option<u64>; 2], [u8; 2]);
+
+    /// What becomes of what is known of `trips`, in ms.
+    fn filled(trips: &[Trip]) -> Vec<(u64, Known)> {
+        let span = Span::from_millis;
+        let known = trips.iter().map(|(known, ..)| known.map(|(ms, how)| (span(ms), how)));
+        let mut known: Vec<_> = known.collect();
+        let halves = known.iter_mut().zip(trips).map(|(known, (_, halves, hosts))| Halves {
+            known,
+            halves: halves.map(|half| half.map(span)),
+            hosts: hosts.map(host),
+        });
+        fill(&mut halves.collect::<Vec<_>>(), span(40));
+        known.iter().map(|k| k.map(|(s, how)| (s.as_nanos() / 1_000_000, how)).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_half_is_filled_by_the_others_or_is_the_least_there_can_be() {
+        let one = half(30);
+        let halves = [one.half(0), one.half(1)];
+        assert_eq!((one.least(), halves), (None, [Some(Span::from_millis(30)), None]));
+        let seen = |there, hosts| (None, [Some(there), None], hosts);
+        let other = |there: u64, back: u64, hosts| {
+            let sum = Some((there + back, Known::Answers));
+            (sum, [Some(there), Some(back)], hosts)
+        };
+        let others = [other(1, 5, [3, 4]), other(2, 7, [5, 6]), other(3, 9, [7, 8])];
+        let all = [&[seen(30, [1, 2])], &others[..]].concat();
+        assert_eq!(filled(&all)[0], (30 + 7, Known::Half));
+        let near = filled(&[seen(30, [1, 2])])[0];
+        assert_eq!(near, (40, Known::AtLeast), "no more is known than that it is longer");
+        assert_eq!(filled(&[seen(50, [1, 2])])[0], (50, Known::AtLeast), "no less than was seen");
+    }
+
+    #[test]
+    fn the_way_to_a_host_is_the_same_for_all() {
+        let known = |ms, how| Some((ms, how));
+        let trips = filled(&[
+            (known(20, Known::Answers), [Some(19), Some(1)], [1, 2]),
+            // Began while the queue was full.
+            (known(121, Known::Answers), [Some(119), Some(2)], [1, 3]),
+            (known(161, Known::Answers), [Some(119), Some(42)], [1, 4]),
+            (known(300, Known::Reply), [None, Some(7)], [1, 5]),
+            (known(90, Known::Handshake), [None, None], [9, 8]),
+        ]);
+        let by_answers = [20, 21, 61, 26].map(|ms| (ms, Known::Answers));
+        assert_eq!((&trips[..4], trips[4]), (&by_answers[..], (90, Known::Handshake)));
     }
 }

@@ -2,6 +2,7 @@
 use serde::Serialize;
 use tidegate::{Rate, Span};
 
+use super::conversation::DirectedFlow;
 use super::judge::{Judged, Judgement, Kind, Spot};
 
 /// Groups of one kind; what is left over goes with the last.
@@ -225,9 +226,9 @@ impl Pen<'_, '_> {
     /// What each got; of transfers that end, how much each sent.
     fn each(&self, flows: &[&Judged<'_>], conduct: Conduct) -> Vec<f64> {
         if conduct == Conduct::Short {
-            let mut by_time: Vec<_> = flows.iter().map(|j| j.flow.way()).collect();
-            by_time.sort_by_key(|way| way.first);
-            return by_time.iter().map(|way| way.once().max(1) as f64).collect();
+            let mut by_time: Vec<_> = flows.iter().map(|j| j.flow).collect();
+            by_time.sort_by_key(|flow| flow.way().first);
+            return by_time.iter().map(|flow| self.size(*flow).max(1) as f64).collect();
         }
         let got = |j: &&Judged<'_>| {
             // Behind the queue each segment passes once.
@@ -238,6 +239,20 @@ impl Pen<'_, '_> {
         let mut each: Vec<f64> = flows.iter().map(got).collect();
         each.sort_by(f64::total_cmp);
         each
+    }
+}
+
+impl Pen<'_, '_> {
+    /// How much a transfer sends. One that has not ended has sent a part: it is taken to be as large
+    /// as the median of those larger ones that have.
+    fn size(&self, flow: DirectedFlow<'_>) -> u64 {
+        let sent = flow.way().once();
+        if flow.way().ended.is_some() || flow.back().ended.is_some() {
+            return sent;
+        }
+        let sizes = &self.judgement.sizes;
+        let larger = &sizes[sizes.partition_point(|size| *size < sent)..];
+        larger.get(larger.len() / 2).copied().unwrap_or(sent)
     }
 }
 

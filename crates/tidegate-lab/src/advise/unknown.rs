@@ -2,8 +2,8 @@
 use tidegate_report::human;
 
 use super::judge::{Judged, Judgement, Kind, Spot, is_tcp};
-use super::rebuild::USUAL_RTT_MS;
 use super::round_trip::Known;
+use super::round_trip::USUAL_RTT_MS;
 use super::senders::{Conduct, Senders};
 use super::survey::{CONVERSATIONS, Loaded, Survey};
 use super::window::Load;
@@ -107,6 +107,7 @@ fn round_trips(judgement: &Judgement<'_>, load: &Load) -> Vec<String> {
             all.len()
         )),
     }
+    notes.extend(halves(known(Known::Half), known(Known::AtLeast), all.len()));
     if load.busy() > OFTEN && unknown < all.len() {
         let busy = human::percent(load.busy());
         notes.push(format!(
@@ -114,6 +115,37 @@ fn round_trips(judgement: &Judgement<'_>, load: &Load) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Of so many round trips, those that are known by half.
+fn halves(filled: usize, at_least: usize, of: usize) -> Vec<String> {
+    let mut notes = vec![];
+    match filled {
+        0 => {}
+        n => notes.push(format!(
+            "{} of {} by one side's answers alone; the other side's half is the others' median.",
+            count(n, "round trip"),
+            of
+        )),
+    }
+    match at_least {
+        0 => {}
+        n => notes.push(format!(
+            "Of {} of {} the round trip is known on one side only, and may be longer: taken for the \
+             others' median or {USUAL_RTT_MS} ms, or for what was seen where that is more.",
+            count(n, "connection"),
+            of
+        )),
+    }
+    notes
+}
+
+/// That the rebuilt traffic lasts so many `seconds` only.
+pub(super) fn of_length(seconds: f64) -> String {
+    format!(
+        "Many packets, or far senders: {seconds:.1} s were simulated of each queue. The worst user may \
+         do better in the long run."
+    )
 }
 
 /// A host with many of the connections, which would be many users.

@@ -1,5 +1,5 @@
 //! Captures whose truth is known, and what is made of them.
-use crate::wire::{FULL, Taken, Tcp, Wire};
+use crate::wire::{FULL, THERE_MS, Taken, Tcp, Wire};
 use tidegate_lab::advise::{Advice, Advise, AdviseError, Conclusion, Conduct, Senders, advise};
 use tidegate_lab::{Progress, QueueSpec, Watch};
 
@@ -15,7 +15,7 @@ fn answer_of(queues: &[&str], wire: &mut Wire, rate: &str) -> Advice {
     let queues: Vec<QueueSpec> = queues.iter().map(|name| name.parse().unwrap()).collect();
     let job = Advise {
         queues,
-        seeds: 2,
+        seeds: Some(2),
         one_direction: true,
         ..Advise::new(path, rate.parse().unwrap())
     };
@@ -104,6 +104,78 @@ fn one_direction_is_enough_for_the_handshake() {
         assert!(near(*found, truth, 0.001), "{:?}", users.round_trips_ms);
     }
     assert!(advice.unknown[0].starts_with("One direction only"), "{:?}", advice.unknown);
+}
+
+/// Connections of a round trip of 80 ms that were open before and have no time stamps: what is on
+/// the senders' side shows nowhere.
+#[test]
+fn half_a_round_trip_is_filled_by_the_others_or_told_to_be_half() {
+    let open = |wire: &mut Wire| {
+        for host in [1, 2, 3] {
+            wire.tcp(Tcp { rtt_ms: 80, window: (30, 40), timed: false, ..Tcp::new(host) });
+        }
+        wire.udp(9, 9_000_000, 1000, (3000, 10_000));
+    };
+    let told = |advice: &Advice, words: &str| {
+        assert!(advice.unknown.iter().any(|note| note.contains(words)), "{:?}", advice.unknown);
+    };
+    let mut alone = Wire::default();
+    open(&mut alone);
+    let advice = answer(&mut alone, "10 Mbit/s");
+    let trips = &group(&advice, "users").round_trips_ms;
+    assert_eq!(trips, &[40.0; 3], "more than {THERE_MS} ms, and no other connection says more");
+    told(&advice, "Of 3 connections of 3 the round trip is known on one side only");
+
+    let mut among = Wire::default();
+    open(&mut among);
+    for host in [4, 5] {
+        among.tcp(Tcp { rtt_ms: 60, window: (4, 9), ..Tcp::new(host) });
+    }
+    let advice = answer(&mut among, "10 Mbit/s");
+    let trips = &group(&advice, "users").round_trips_ms;
+    let like_the_others = trips.iter().all(|ms| near(*ms, 60.0, 0.02));
+    assert!(trips.len() == 5 && like_the_others, "{trips:?}");
+    told(&advice, "3 round trips of 5 by one side's answers alone");
+}
+
+/// Under a flood that leaves them little, transfers stall: they are not taken for users, nor for
+/// smaller than those that came to their end before.
+#[test]
+fn transfers_that_stall_are_as_large_as_those_that_ended() {
+    let mut wire = flooded(true, Taken::Before);
+    let transfer = |n: u64, from_ms, data, to_ms| Tcp {
+        port: 50_000 + n as u16,
+        from_ms,
+        to_ms,
+        data,
+        window: (5, 99),
+        ..Tcp::new(4)
+    };
+    // The last of these ends just when the flood begins.
+    for n in 0..20 {
+        wire.tcp(transfer(n, 800 + n * 106, Some(40), 10_000));
+    }
+    for n in 20..50 {
+        wire.tcp(transfer(n, 1000 + n * 150, None, 1080 + n * 150));
+    }
+    let advice = answer(&mut wire, "10 Mbit/s");
+    assert_eq!(group(&advice, "users").count, 3);
+    let transfers = group(&advice, "transfers");
+    assert!(transfers.count >= 30, "{transfers:?}");
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("made.pcap");
+    wire.write(&path);
+    let job = Advise {
+        queues: vec![QueueSpec::named("drr")],
+        seeds: Some(2),
+        ..Advise::new(path, "10 Mbit/s".parse().unwrap())
+    };
+    let (scenario, _) = advise(&job, &()).unwrap().tried.unwrap();
+    let text = scenario.resolved();
+    let (_, transfers) = text.split_once("name = \"transfers\"").unwrap();
+    let sizes = transfers.lines().find(|line| line.starts_with("data = ")).unwrap();
+    // Forty packets with their headers; those that stall had sent five.
+    assert!(sizes.contains("60.56 kB") && !sizes.contains("7.57 kB"), "{sizes}");
 }
 
 #[test]

@@ -8,6 +8,9 @@ const FIN: u8 = 1;
 const SYN: u8 = 2;
 const ACK: u8 = 16;
 
+/// Of a round trip, what is on the server's side: the same for all.
+pub const THERE_MS: u64 = 15;
+
 /// What was captured.
 #[derive(Default)]
 pub struct Wire(Vec<(u64, Vec<u8>, u32)>);
@@ -29,7 +32,7 @@ pub struct Tcp {
     /// When it begins and stops sending, in ms.
     pub from_ms: u64,
     pub to_ms: u64,
-    /// Its round trip, in ms: a fourth on the senders' side, the rest on the other.
+    /// Its round trip, in ms, [`THERE_MS`] and what is on the sender's side.
     pub rtt_ms: u64,
     /// Packets in the first round trip, and the most.
     pub window: (u64, u64),
@@ -41,6 +44,9 @@ pub struct Tcp {
     pub data: Option<u64>,
     /// Every which packet is lost while the window stays as it is; 0 for one that reacts.
     pub lost_each: u64,
+    /// Whether its handshake and its time stamps are in the capture. Without, only the receiver's
+    /// answers tell of its round trip.
+    pub timed: bool,
 }
 
 impl Tcp {
@@ -57,6 +63,7 @@ impl Tcp {
             both: true,
             data: None,
             lost_each: 0,
+            timed: true,
         }
     }
 }
@@ -103,13 +110,17 @@ impl Wire {
         let ports = if back { [80, tcp.port] } else { [tcp.port, 80] };
         let mut rest = [ports[0].to_be_bytes(), ports[1].to_be_bytes()].concat();
         rest.extend([numbers[0].to_be_bytes(), numbers[1].to_be_bytes()].concat());
-        rest.extend([0x80, flags, 0xff, 0xff, 0, 0, 0, 0, 1, 1, 8, 10]);
+        // Twelve bytes that say nothing in place of the time stamps.
+        let option = if tcp.timed { [1, 1, 8, 10] } else { [1; 4] };
+        rest.extend([0x80, flags, 0xff, 0xff, 0, 0, 0, 0]);
+        rest.extend(option);
         // Each end's clock counts tens of microseconds; the echo is of what last came in.
-        let (near, far) = (tcp.rtt_ms * 100 / 8, tcp.rtt_ms * 300 / 8);
+        let (near, far) = ((tcp.rtt_ms - THERE_MS) * 50, THERE_MS * 50);
         let (own, other) = if back { (far, near) } else { (near, far) };
         let clock = (at / 10_000) as u32 + 100_000;
         let (value, echo) = (clock - own as u32, clock - (2 * own + other) as u32);
-        rest.extend([value.to_be_bytes(), echo.to_be_bytes()].concat());
+        let stamps = [value.to_be_bytes(), echo.to_be_bytes()].concat();
+        rest.extend(if tcp.timed { stamps } else { vec![1; 8] });
         let ends = if back { (200, tcp.host) } else { (tcp.host, 200) };
         let ecn = if tcp.ecn && data > 0 { 2 } else { 0 };
         self.frame(at, ends, 6, ecn, &rest, if data > 0 { data + 66 } else { 66 });
@@ -118,14 +129,16 @@ impl Wire {
     /// A connection that adds a packet to its window every round trip up to the most, loses one and
     /// halves it.
     pub fn tcp(&mut self, tcp: Tcp) -> &mut Wire {
-        let there = tcp.rtt_ms * 3 / 4 * MS;
+        let there = THERE_MS * MS;
         let begin = tcp.from_ms * MS;
-        self.segment(begin, &tcp, false, [0, 0], SYN, 0);
-        if tcp.both {
-            self.segment(begin + there, &tcp, true, [0, 1], SYN | ACK, 0);
-        }
         let mut now = begin + tcp.rtt_ms * MS;
-        self.segment(now, &tcp, false, [1, 1], ACK, 0);
+        if tcp.timed {
+            self.segment(begin, &tcp, false, [0, 0], SYN, 0);
+            if tcp.both {
+                self.segment(begin + there, &tcp, true, [0, 1], SYN | ACK, 0);
+            }
+            self.segment(now, &tcp, false, [1, 1], ACK, 0);
+        }
         let (mut window, mut sent) = (tcp.window.0, 0u64);
         while now < tcp.to_ms * MS && tcp.data.is_none_or(|all| sent < all) {
             let packets = tcp.data.map_or(window, |all| window.min(all - sent));
@@ -160,7 +173,7 @@ impl Wire {
                 self.segment(again, tcp, false, [seq, 1], ACK, 1448);
             }
             if tcp.both {
-                let there = tcp.rtt_ms * 3 / 4 * MS;
+                let there = THERE_MS * MS;
                 let passed = if lost { again } else { at };
                 self.segment(passed + there, tcp, true, [1, seq + 1448], ACK, 0);
             }
