@@ -16,6 +16,9 @@ tests_of() {
         queues/cebinae/*) echo cebinae ;;
         queues/dualpi2/*) echo dualpi2 ;;
         queues/purge/*) echo purge ;;
+        queues/red/*) echo red ;;
+        queues/red_pd/*) echo red_pd ;;
+        queues/sfb | queues/sfb/*) echo sfb sfb_claims ;;
         queues/tide/*) echo tide ;;
         queues/*) echo "${1#queues/}" ;;
         parts/ack_filter) echo cake cake_acks ;;
@@ -28,9 +31,11 @@ tests_of() {
         parts/diffserv | parts/sparse_first) echo cake ;;
         parts/host_load | parts/host_shares | parts/isolation) echo cake hosts tide ;;
         parts/new_and_old) echo fq_codel fq_pie hhf ;;
+        parts/penalty_box) echo sfb ;;
         parts/phantoms) echo bc_pqp ;;
         parts/pie_law) echo pie fq_pie ;;
         parts/drop_history | parts/pre_filter) echo red_pd ;;
+        parts/every) echo ared bc_pqp pie sfb ;;
         parts/ewma) echo red fred bare ;;
         parts/fair_control) echo afd ewfq ;;
         parts/fair_share) echo csfq hcsfq ;;
@@ -39,8 +44,10 @@ tests_of() {
         parts/hit_cache | parts/matches) echo purge ;;
         parts/lines) echo fq_codel wfq choke drr dualpi2 ;;
         parts/mincount) echo mincount purge ;;
+        parts/power) echo bare ;;
         parts/price) echo rem purge ;;
         parts/rate) echo bare csfq hcsfq ;;
+        parts/ring) echo codel cobalt fq_codel hhf ;;
         parts/round_robin | parts/turns) echo drr sfq ;;
         parts/sample_hold) echo ewfq ;;
         parts/sketch) echo hhf afq ;;
@@ -53,8 +60,9 @@ tests_of() {
 files=("$@")
 if [ ${#files[@]} = 0 ]; then
     files=(queues/{purge,purge/{offenders,suspects},black,rem,care,cake,cake/presets,bare,fred,sred,red_pd,csfq,hcsfq,ewfq,wfq,afd,choke,cobalt,codel,drr,sfq,sfq_red,sfred,fq_codel,fq_pie,hhf,afq,pie,bc_pqp,cebinae,cebinae/cache,dualpi2,dualpi2/{control,judge,protection,turn},tide,tide/{factors,lines,presets}}
-        parts/{ack_filter,band,bins,capture_list,class_lines,cobalt_law,codel_law,diffserv,drop_history,ewma,fair_clock,fair_control,fair_share,flow_table,heaviest}
-        parts/{hit_cache,host_load,host_shares,isolation,jackknife,lines,longest,matches,mincount,new_and_old,phantoms,pie_law,pre_filter,price,rate,round_robin,sample_hold,shadow}
+        queues/{ared,blue,drop_tail,feng_red,red,red/presets,red_pd/presets,sfb,sfb/{bin_set,presets}}
+        parts/{ack_filter,band,bins,capture_list,class_lines,cobalt_law,codel_law,diffserv,drop_history,every,ewma,fair_clock,fair_control,fair_share,flow_table,heaviest}
+        parts/{hit_cache,host_load,host_shares,isolation,jackknife,lines,longest,matches,mincount,new_and_old,penalty_box,phantoms,pie_law,power,pre_filter,price,rate,ring,round_robin,sample_hold,shadow}
         parts/{sketch,sparse_first,spread,token_bucket,turns,zombies})
 fi
 mkdir -p target/mutants

@@ -15,6 +15,8 @@ static WEIGHING: Weighing = Weighing;
 #[test]
 fn what_is_stated_is_kept() {
     let link = support::link("10 Gbit/s", "1000 packets", "1000 B");
+    let line = support::config("drop_tail", None, &[], &link);
+    assert_eq!(line.state_bytes(&link), 0, "a line alone keeps nothing besides its packets");
     let presets = support::every_preset(&link).into_iter();
     for (row, preset, config) in presets.filter(|(row, ..)| row.name != "drop_tail") {
         let with_packets = ["wfq", "ewfq"].contains(&row.name);

@@ -69,7 +69,7 @@ impl fmt::Display for Protocol {
 
 impl Protocol {
     /// The kernel's tables of its sockets in the calling thread's network, and the state in them of
-    /// those that wait for whoever comes.
+    /// those that wait for a client.
     fn tables(self) -> ([&'static str; 2], &'static str) {
         match self {
             Protocol::Tcp => (["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"], "0A"),

@@ -6,7 +6,7 @@
 //! nobody knows which of them was answered (karn1987).
 //!
 //! A connection that was open before the capture and has no time stamps shows only the half towards
-//! its receiver: a sender's data answers nothing that could be told. [`fill`] takes what is missing
+//! its receiver: nothing that the sender's data answer is seen. [`fill`] takes what is missing
 //! from the other connections.
 use std::collections::BTreeMap;
 
@@ -198,10 +198,10 @@ pub(super) struct Halves<'j> {
 
 /// Takes what is known of a round trip's halves from all connections.
 ///
-/// From here to a host the way is the same for all, so the least of all is each one's: who began
-/// while the queue was full would count its wait. What is then known by half is filled by the median
-/// of the others' other half. Without one it is at least the half, and taken for no less than the
-/// others' median, or `usual`.
+/// From here to a host the way is the same for all, so the least of all is each one's. A connection
+/// that began while the queue was full would count its wait. A missing half is the median of the
+/// others' same half. Without one the round trip is the greatest of the known half, the others'
+/// median and `usual`.
 pub(super) fn fill(all: &mut [Halves<'_>], usual: Span) {
     for side in [0, 1] {
         let mut least: BTreeMap<Address, Span> = BTreeMap::new();

@@ -64,3 +64,15 @@ impl Band {
         if core::mem::replace(&mut self.status, status) == status { Crossed::Not } else { crossed }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threshold_itself_is_between() {
+        let lies = |avg| Crossed::lies(avg, 5.0, 15.0);
+        assert_eq!([lies(5.0), lies(10.0), lies(15.0)], [Crossed::Not; 3]);
+        assert_eq!((lies(4.9), lies(15.1)), (Crossed::Below, Crossed::Above));
+    }
+}

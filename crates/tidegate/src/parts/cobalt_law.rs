@@ -267,6 +267,11 @@ mod tests {
             state.overflowed(&law, at(100 + 6 * ms));
         }
         assert_eq!(state.p_drop(), 1.0);
+        // As long as BLUE remembers, the law is not at rest, although CoDel has forgotten.
+        let mut alone = Cobalt::default();
+        alone.overflowed(&law, at(0));
+        alone.found_empty(&law, at(1));
+        assert!(alone.count() == 0 && alone.p_drop() > 0.0 && !alone.is_at_rest(at(9_000)));
         let mut dice = Rng::from_seed(1);
         let verdict = state.judge(&law, at(70_000), Span::ZERO, true, &mut dice);
         assert_eq!(verdict, Judgement::Drop);

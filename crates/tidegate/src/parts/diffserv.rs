@@ -163,11 +163,29 @@ mod tests {
             assert_eq!(Diffserv::Precedence.tin_of(code), code as usize / 8);
             assert_eq!(Diffserv::BestEffort.tin_of(code), 0);
         }
-        // From the least urgent to the most, every one of eight is reached.
-        let eight: Vec<usize> =
-            [8, 10, 0, 24, 18, 16, 46, 56].map(|c| Diffserv::Eight.tin_of(c)).into();
-        assert_eq!(eight, [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(Diffserv::Eight.tin_of(u8::MAX), Diffserv::Eight.tin_of(63));
+    }
+
+    /// Background, throughput, best effort, streaming, transactions, shell, latency, control: what
+    /// is on no list is best effort.
+    #[test]
+    fn the_lists_of_eight() {
+        let af = |n: u8| [n << 3 | 2, n << 3 | 4, n << 3 | 6];
+        let (cs, ef, va, le, tos2, tos4) = (|n: u8| n << 3, 46, 44, 1, 2, 4);
+        let lists = [
+            vec![cs(1), le],
+            [&af(1)[..], &[tos2]].concat(),
+            vec![],
+            [&af(4)[..], &af(3), &[cs(3)]].concat(),
+            [&af(2)[..], &[tos4]].concat(),
+            vec![cs(2)],
+            vec![ef, va, cs(5), cs(4)],
+            vec![cs(7), cs(6)],
+        ];
+        for code in 0..64 {
+            let tin = lists.iter().position(|list| list.contains(&code)).unwrap_or(2);
+            assert_eq!(Diffserv::Eight.tin_of(code), tin, "{code}");
+        }
     }
 
     #[test]
@@ -176,5 +194,7 @@ mod tests {
         assert_eq!(shares(Diffserv::Three), [1.0, 0.0625, 0.25]);
         assert_eq!(shares(Diffserv::Four), [1.0, 0.0625, 0.5, 0.25]);
         assert_eq!(shares(Diffserv::Eight)[..3], [1.0, 0.875, 0.765625]);
+        // A tin that is not there counts as the last.
+        assert_eq!((Diffserv::Three.share(9), Diffserv::Four.share(4)), (0.25, 0.25));
     }
 }

@@ -126,3 +126,22 @@ impl HostLoads {
         u64::from(source.max(destination).max(1))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Eight places, and eight hosts at a time: each has one of its own as long as those before
+    /// have ended.
+    #[test]
+    fn places_are_free_when_flows_have_ended() {
+        let mut loads = HostLoads::new(Divide::ByDestination, 8, &mut Rng::from_seed(1));
+        for first in (0..80).step_by(8) {
+            let kept: Vec<HostPlaces> =
+                (first..first + 8).map(|host| loads.refer(Hosts::new(1, host))).collect();
+            let busy: Vec<u16> = kept.iter().map(|at| at.destination).collect();
+            assert!((0..8).all(|place| busy.contains(&place)), "{first}: {busy:?}");
+            kept.iter().for_each(|&at| loads.forget(at));
+        }
+    }
+}

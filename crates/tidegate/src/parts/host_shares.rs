@@ -151,3 +151,45 @@ impl HostShares {
         turns.iter().for_each(|line| self.lines[line].passed += rounds as u32);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Hosts;
+
+    /// So many lines, all of one host, which stand in turn.
+    fn of_one_host(lines: usize) -> (HostShares, Turns) {
+        let mut shares = HostShares::new(Divide::BySource, lines as u32, &mut Rng::from_seed(1));
+        let mut turns = Turns::new(lines);
+        for line in 0..lines {
+            shares.begin(line, &Packet::new(line as u64, 1000).with_hosts(Hosts::new(7, 1)));
+            shares.count(line);
+            turns.join(line);
+        }
+        (shares, turns)
+    }
+
+    /// The rounds that are skipped leave the last one, in which somebody has a turn.
+    #[test]
+    fn as_many_rounds_are_skipped_as_are_in_vain() {
+        let (mut shares, turns) = of_one_host(5);
+        for (line, passed) in [1, 2, 1, 0, 1].into_iter().enumerate() {
+            shares.lines[line].passed = passed;
+        }
+        // Line 1 stands first for the fifth time in the third round from here.
+        shares.skip_rounds(&turns);
+        let passed: Vec<u32> = shares.lines.iter().map(|line| line.passed).collect();
+        assert_eq!(passed, [3, 4, 3, 2, 3]);
+    }
+
+    /// A turn costs two rounds, not as many as the host has lines: those would take minutes.
+    #[test]
+    fn a_turn_costs_two_rounds_at_most() {
+        let (mut shares, mut turns) = of_one_host(65_536);
+        for expected in 0..3 {
+            shares.pass_to(&mut turns);
+            assert_eq!(turns.first(), Some(expected));
+            turns.pass();
+        }
+    }
+}

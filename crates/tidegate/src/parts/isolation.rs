@@ -110,3 +110,26 @@ pub fn needs_flows(isolation: Isolation, flows: bool) -> Result<(), ConfigError>
     }
     Err(ConfigError::new("isolation", isolation.write(), "needs map = flow"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The key of every isolation, of a packet whose flow and hosts all differ.
+    #[test]
+    fn keys_are_flows_hosts_or_pairs() {
+        let pkt = Packet::new(0xf10, 1000).with_hosts(Hosts::new(7, 9));
+        for (isolation, key) in [
+            (Isolation::FlowBlind, 0),
+            (Isolation::SrcHost, 7),
+            (Isolation::DstHost, 9),
+            (Isolation::Hosts, 0x7_0000_0009),
+            (Isolation::Flows, 0xf10),
+            (Isolation::DualSrcHost, 0xf10),
+            (Isolation::DualDstHost, 0xf10),
+            (Isolation::Triple, 0xf10),
+        ] {
+            assert_eq!(isolation.key(&pkt), key, "{isolation:?}");
+        }
+    }
+}

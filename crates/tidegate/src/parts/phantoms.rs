@@ -252,3 +252,19 @@ impl Phantom {
         self.served += bytes;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds are skipped only while they empty nobody: who is emptied leaves in his own turn.
+    #[test]
+    fn no_round_that_empties_one_is_skipped() {
+        let mut phantoms = Phantoms::new([10, 10].into_iter(), 1000);
+        phantoms.add(0, 100);
+        phantoms.add(1, 20);
+        assert_eq!(phantoms.serve(41), 0);
+        assert_eq!([0, 1].map(|one| phantoms.of(one).size), [79, 0]);
+        assert_eq!((phantoms.quanta(), phantoms.busy().len()), (10, 1));
+    }
+}

@@ -213,3 +213,57 @@ impl PieControl {
         self.delay = waited.map_or(0.0, Span::as_secs);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn law(derandomize: Derandomize) -> PieLaw {
+        PieLaw {
+            target: 0.015,
+            tupdate: Span::from_millis(15),
+            max_burst: Span::ZERO,
+            alpha: 0.125,
+            beta: 1.25,
+            spared: 0,
+            derandomize,
+            cap: Cap::On,
+            decay: Decay::Calm,
+            ceiling: 1.0,
+        }
+    }
+
+    /// How many of a thousand packets are due that all find the control as it is.
+    fn due(control: &PieControl, law: &PieLaw) -> usize {
+        let due = |seed| control.clone().is_due(law, 1, &mut Rng::from_seed(seed));
+        (0..1000).filter(|&seed| due(seed)).count()
+    }
+
+    /// The die decides from a sum of .85 on (§5.4), and in calm from a probability of .2 on (§4.1):
+    /// at the borders themselves, too, and not just below.
+    #[test]
+    fn the_die_decides_at_the_borders() {
+        let with = |probability, delay_old| {
+            let law = law(Derandomize::Off);
+            PieControl { probability, delay_old, ..PieControl::new(&law) }
+        };
+        let (on, off) = (law(Derandomize::On), law(Derandomize::Off));
+        assert!((800..900).contains(&due(&with(0.85, 1.0), &on)));
+        assert_eq!(due(&with(0.849, 1.0), &on), 0);
+        assert!((150..250).contains(&due(&with(0.2, 0.0), &off)));
+        assert_eq!(due(&with(0.199, 0.0), &off), 0);
+    }
+
+    /// With a delay of half the target at both updates, the probability only takes its step.
+    #[test]
+    fn half_the_target_is_not_calm() {
+        let law = law(Derandomize::On);
+        for (delay, decay) in [(0.0075, 1.0), (0.0074, DECAY)] {
+            let mut control = PieControl { probability: 0.5, ..PieControl::new(&law) };
+            (control.delay, control.delay_old) = (delay, delay);
+            control.update(&law);
+            let expected = decay * (0.5 + 0.125 * (delay - 0.015));
+            assert!((control.probability() - expected).abs() < 1e-12, "{delay}");
+        }
+    }
+}

@@ -178,6 +178,23 @@ mod tests {
         }
     }
 
+    /// Three pairs speak for a flow and seven against it: four times as many would convict it.
+    /// Drop rates exactly tenfold apart are not compared.
+    #[test]
+    fn the_test_at_its_borders() {
+        let found = |records: &[(f64, f64)]| {
+            let mut flow = with(0.1, false);
+            records.iter().for_each(|&(loss, rate)| flow.record(Record { loss, rate }));
+            flow.test();
+            flow.unresponsive
+        };
+        assert!(!found(&[(0.1, 9.0), (0.2, 9.0), (0.3, 9.0), (0.4, 1.0), (0.5, 9.0)]));
+        // One pair fewer for it, one more against it.
+        assert!(found(&[(0.1, 9.0), (0.2, 9.0), (0.3, 1.0), (0.4, 9.0), (0.5, 9.0)]));
+        assert!(!found(&[(0.1, 9.0), (0.1, 9.0), (0.1, 9.0), (1.0, 9.0)]));
+        assert!(found(&[(0.1, 9.0), (0.1, 9.0), (0.1, 9.0), (0.9, 9.0)]));
+    }
+
     /// From .3 down to the release.
     #[test]
     fn golden_steps_down() {

@@ -196,3 +196,16 @@ impl RoundRobin {
         Some(pkt)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines, turns, and places for what the link holds and for what arrives.
+    #[test]
+    fn stated_to_the_byte() {
+        let (rate, mean) = ("10 Mbit/s".parse().unwrap(), "1000 B".parse().unwrap());
+        let link = Link::new(rate, "100 packets".parse().unwrap(), mean).unwrap();
+        assert_eq!(RoundRobin::bytes(7, &link), Longest::bytes(7, 101) + Turns::bytes(7));
+    }
+}

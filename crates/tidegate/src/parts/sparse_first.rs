@@ -215,3 +215,24 @@ impl SparseFirst {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A debt of billions of rounds is paid in a few steps, and who comes next is the same as if
+    /// each round had been made.
+    #[test]
+    fn long_debts_cost_few_rounds() {
+        let mut queues = SparseFirst::new(3, 1, Divide::Never, &mut Rng::from_seed(1));
+        (0..3).for_each(|queue| queues.arrived(queue, Hosts::new(1, 1)));
+        let debts = [1_000_000_000, 999_999_990, 2_000_000_000];
+        let mut next = || {
+            let queue = queues.next(false, |_| true)?;
+            (0..1000).for_each(|_| queues.sent(queue, debts[queue]));
+            Some(queue)
+        };
+        let order: Vec<_> = (0..9).map(|_| next().unwrap()).collect();
+        assert_eq!(order, [0, 1, 2, 1, 0, 1, 0, 2, 1]);
+    }
+}

@@ -189,6 +189,9 @@ mod tests {
         }
         // On a threshold nothing changes.
         assert_eq!((at(5), at(20)), (0.4 / 3.0, 0.4 / 3.0));
+        // Nor is it a return between them.
+        assert_eq!((at(1), at(5), at(1)), (0.4 / 3.0, 0.4 / 3.0, 0.4 / 3.0));
+        assert_eq!((at(30), at(20), at(30)), (0.8 / 3.0, 0.8 / 3.0, 0.8 / 3.0));
         for _ in 0..20 {
             at(30);
             at(10);

@@ -341,6 +341,7 @@ mod tests {
     /// floyd1993: at avg 10 p_b is .01; gentle at avg 20 with max_p .1 it is .4.
     #[test]
     fn golden_p_b() {
+        assert_eq!(rule(RedConfig::default()).p_b(), 0.0); // of an average of 0
         close(rule(RedConfig::default()).ramp.p_b(10.0), 0.01);
         let gentle = rule(RedConfig {
             gentle: Gentle::On,
@@ -358,6 +359,8 @@ mod tests {
         close(p_a(99.0, Wait::Off).unwrap(), 1.0);
         assert_eq!(p_a(99.0, Wait::On), None);
         close(p_a(150.0, Wait::On).unwrap(), 0.02);
+        // Where waiting ends, the die decides.
+        assert_eq!(spread(0.25, 4.0, Wait::On), Some(1.0));
     }
 
     /// A tenth of a second of 1000-byte packets at 10 Mbit/s are 125 packet times; ns-2 takes one

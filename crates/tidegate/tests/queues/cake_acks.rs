@@ -73,7 +73,9 @@ fn what_says_more_stays() {
     assert_eq!(gone("aggressive", &all(&[twice, twice, ack(9_000)])), []);
     // Duplicates, which a sender counts.
     assert_eq!(gone("aggressive", &all(&[ack(1_000); 6])), []);
-    let back = [[9, 9], [8, 9], [9, 8]].map(|stamps| ack(2_000).with_stamps(Some(stamps)));
+    // A stamp that goes back, either of the two.
+    let stamped = |n: u32, stamps| ack(1_000 * n).with_stamps(Some(stamps));
+    let back = [stamped(1, [9, 9]), stamped(2, [8, 9]), stamped(3, [9, 8])];
     assert_eq!(gone("aggressive", &all(&back)), []);
 }
 

@@ -6,6 +6,7 @@ use crate::support::twin::OPERATIONS;
 use crate::support::workload::Workload;
 use crate::twinned::Twinned as _;
 use crate::twinned::choke::{Heard, Twinned};
+use tidegate::parts::lines::Lines;
 use tidegate::queues::Choke;
 use tidegate::{DropReason, Ecn, Link, NullSink, Packet, Qdisc, Rng, Time, catalog};
 
@@ -258,4 +259,19 @@ fn a_flood_gets_at_most_one_of_e_plus_one() {
         before = ours;
     }
     assert!(before < 0.01, "sixteen times the link's rate: {before}");
+}
+
+/// Four bytes for each candidate that a packet may be compared with: as many as are drawn, or two
+/// for each region.
+#[test]
+fn candidates_are_stated_to_the_byte() {
+    let link = support::link("10 Mbit/s", "100 packets", "1000 B");
+    let stated = |candidates, regions| {
+        let settings = [("candidates", candidates), ("regions", regions)];
+        support::config("choke", Some("paper"), &settings, &link).state_bytes(&link)
+    };
+    assert_eq!(stated("200", "0") - stated("10", "0"), 4 * 190);
+    assert_eq!(stated("200", "0"), stated("1", "100"));
+    let lists = Lines::bytes(1, link.most_packets()) + 4 * link.most_packets();
+    assert_eq!(stated("10", "0"), size_of::<Choke>() as u64 + lists + 40);
 }

@@ -331,3 +331,14 @@ fn a_fair_share_that_is_far_too_small_recovers_if_arrivals_move_f() {
         assert_eq!(alpha > 1e5, recovers, "{forwarded}: {alpha}");
     }
 }
+
+/// Eight bytes for each weight.
+#[test]
+fn weights_are_stated_to_the_byte() {
+    let stated = |weights| {
+        let config =
+            support::config("csfq", Some("paper"), &[("weights", weights)], &papers_link());
+        config.state_bytes(&papers_link())
+    };
+    assert_eq!(stated("1:2:3:4:5") - stated("1:2"), 3 * 8);
+}

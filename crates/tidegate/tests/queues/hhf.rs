@@ -106,6 +106,29 @@ fn small_flows_are_not_taken_for_heavy_ones() {
     assert!(coarse.hitters() > 100, "{}", coarse.hitters());
 }
 
+/// Counters are set back, and a silent heavy hitter is forgotten, after more than their time: not
+/// when it has just passed.
+#[test]
+fn times_are_over_when_they_have_been_exceeded() {
+    let settings = [("admit_bytes", "1500 B"), ("evict_timeout", "100 ms")];
+    let send = |queue: &mut Hhf, nanos| {
+        queue.enqueue(at(nanos), Packet::new(7, 1000), &mut NullSink);
+        let waits = queue.of_buckets().map(|bucket| bucket.packets);
+        while queue.dequeue(at(nanos), &mut NullSink).is_some() {}
+        waits
+    };
+    for (second, heavy) in [(40_000_000, true), (40_000_001, false)] {
+        let mut queue = hhf(&settings, link(), 1);
+        assert_eq!(send(&mut queue, 0), [0, 1]);
+        assert_eq!(send(&mut queue, second), if heavy { [1, 0] } else { [0, 1] }, "{second}");
+    }
+    for (third, heavy) in [(100_000_000, true), (100_000_001, false)] {
+        let mut queue = hhf(&settings, link(), 1);
+        assert_eq!([send(&mut queue, 0), send(&mut queue, 0)], [[0, 1], [1, 0]]);
+        assert_eq!(send(&mut queue, third), if heavy { [1, 0] } else { [0, 1] }, "{third}");
+    }
+}
+
 /// The threshold is a rate: 128 KiB in 40 ms are 26.2 Mbit/s. A flow just below is never found, one
 /// above is.
 #[test]

@@ -2,7 +2,8 @@
 use crate::support::{self, Heard};
 use crate::twinned::{self, Twinned};
 use tidegate::catalog::{AnyQueue, QUEUES};
-use tidegate::{Ecn, Hosts, Link, Packet, Qdisc, Rng, Time};
+use tidegate::entry::{FOREVER, HashTable};
+use tidegate::{Ecn, Hosts, Link, Packet, Qdisc, Rng, Span, Time};
 
 /// Every queue of the catalog that can serve hosts before flows.
 fn schedulers() -> Vec<&'static str> {
@@ -173,4 +174,32 @@ fn twins_agree_in_every_mode() {
     for order in ["wf2q+", "scfq"] {
         beside::<twinned::wfq::Twinned>("wfq", &[("classes", "16"), ("order", order)]);
     }
+}
+
+/// Who hashes flows states the table, and for how long a flow stays in its bucket; classes of the
+/// driver are hashed nowhere. Hosts are asked for where they divide shares.
+#[test]
+fn tables_and_wishes_are_stated() {
+    let table = |buckets, ways| Some(HashTable { buckets, ways });
+    let ten = Some(Span::from_millis(10_000));
+    for (name, settings, hashed, lifetime) in [
+        ("drr", &[("classes", "32"), ("ways", "4")][..], table(32, 4), Some(FOREVER)),
+        ("drr", &[("map", "class")], None, None),
+        ("sfq", &[("bins", "32")], table(32, 1), Some(FOREVER)),
+        ("sfq", &[("bins", "32"), ("perturb", "10 s")], table(32, 1), ten),
+        ("sfq", &[("map", "class")], None, None),
+    ] {
+        let config = support::config(name, Some("paper"), settings, &link());
+        let stated = (config.hash_table(), config.bucket_lifetime());
+        assert_eq!(stated, (hashed, lifetime), "{name} {settings:?}");
+    }
+    for name in ["drr", "sfq", "sfq_red"] {
+        let asks = |isolation| {
+            let settings = [("isolation", isolation)];
+            support::config(name, Some("paper"), &settings, &link()).asks().hosts
+        };
+        assert!(asks("dual-srchost") && !asks("flows"), "{name}");
+    }
+    let hashed = support::config("sfq_red", Some("paper"), &[], &link());
+    assert_eq!(hashed.bucket_lifetime(), Some(FOREVER));
 }

@@ -580,6 +580,7 @@ fn other_kernels_presets() {
         ("100 Mbit/s", "1 s", "2.666 kbit/s"),
         ("1 Gbit/s", "100 ms", "26.666 kbit/s"),
         ("999 Gbit/s", "1 ms", "2.666666 Mbit/s"),
+        ("1000 Gbit/s", "1 ms", "2.666666 Mbit/s"), // no more decades than XNU knows
     ] {
         let line = link(rate, "300 packets");
         let apple = |param| get("apple", &line, param);
