@@ -61,6 +61,14 @@ impl Failure {
         }
     }
 
+    /// The same, and what was being done when work failed.
+    pub fn during(self, what: &str) -> Failure {
+        match self {
+            Failure::Runtime(why) => Failure::Runtime(format!("{what}: {why}")),
+            other => other,
+        }
+    }
+
     /// What there is to say of it beside others.
     pub fn why(self) -> String {
         match self {

@@ -330,6 +330,16 @@ fn the_demo_measures_what_it_says() {
     assert!(page.contains("Tidegate report · Measured") && page.contains("<b>plain</b>: "));
 }
 
+/// Its first packet is answered after 400 ms.
+#[test]
+fn a_server_may_be_far_away() {
+    let Some(_alone) = alone() else { return };
+    let far = ["--delay", "200ms", "--rate", "20Mbit/s", "--flood", "1Mbit/s", "--json"];
+    let result = Home::new().run(&[&SHORT[..], &far].concat()).json();
+    let flood = &result[0]["groups"][1]["throughput_bps"]["mean"];
+    assert!((0.8e6..1.2e6).contains(&flood.as_f64().unwrap()), "{result:#}");
+}
+
 /// The set-up of the witness below, for the simulator; `limit` and `packet` as the demo has them.
 const TWIN: &str = r#"
 [run]

@@ -331,7 +331,8 @@ impl Running<'_> {
     /// Waits until a packet finds its way through the gateway and back.
     fn until_open(&mut self, rig: &Rig) -> Result<(), DemoError> {
         self.until("no packet comes through the gateway", |running| {
-            rig.connected(running.gate.id(), Duration::from_millis(200))
+            let there_and_back = Duration::from_nanos(2 * running.demo.delay.as_nanos());
+            rig.connected(running.gate.id(), Duration::from_millis(200) + there_and_back)
         })
     }
 }

@@ -128,7 +128,10 @@ fn measure<'s>(real: &[Real<'s>], queues: &[QueueSpec]) -> Result<Vec<Row<'s>>, 
         for (queue, simulated) in queues.iter().zip(one.simulated(queues)?) {
             let trial = trial(queue, &one.demo.link)?;
             let part = onlooker.part(rows.len(), of);
-            let measured = one.demo.measure(&trial, &part).map_err(failure)?;
+            let measured = one.demo.measure(&trial, &part).map_err(|error| {
+                let of = format!("{} {}, {}", one.test, one.cell.name, queue.label());
+                failure(error).during(&of)
+            })?;
             rows.push(Row {
                 test: one.test,
                 cell: &one.cell.name,
