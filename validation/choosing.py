@@ -34,7 +34,7 @@ QUESTIONS = (
     ("Far users and slow lines", ("P16",)),
     ("Forged addresses", ("P7",)),
     ("Abuse of priority for new flows", ("P11",)),
-    ("Floods on the way back, or at one of two queues", ("P18", "P19")),
+    ("Floods on the way back, or where two queues are in a row", ("P18", "P19")),
     ("Nobody attacks", ("N",)),
 )
 # Without an attack: title, test and cell of the RFC's suite, figure, scale, digits, unit.
@@ -277,9 +277,9 @@ def page(protection, rfc, linux):
         f"- {' and '.join(f'`{queue}`' for queue in AS_LINUX)} are ours with Linux's defaults. Their cost was not measured.",
         "",
         "Behind no queue are these cells passed: " + "; ".join(nobody(protection)) + ".",
-        "In P7 all addresses that one sender forges count as one user, and no queue can know that. So P7 tells queues apart",
-        "by shares only. In P12 a sender who knows the key aims at users' places; behind queues without places he forges at",
-        "random ([which](traffic.md#forged-flows)).",
+        "In those of P7 all addresses that one sender forges count as one user, and no queue can know that. So they tell queues",
+        "apart by shares only. In P12 a sender that knows the key aims at users' places. Where there are none, or it finds no such",
+        "flow, it forges at random ([which](traffic.md#forged-flows)).",
         "",
         "## Where nobody attacks",
         "",

@@ -9,7 +9,7 @@ pub enum Forge {
     Off,
     /// Another one each time, with a source address that nobody else has.
     Random,
-    /// Another one each time, with a source port that the sender has not used yet.
+    /// Another one each time: a connection of its own host that was not there before.
     Ports,
     /// One of so many with made-up source addresses.
     Of(u32),

@@ -18,7 +18,7 @@ pub enum Rules {
     /// one. With selective acknowledgements losses are repaired as by its Sack1, and each block
     /// makes an acknowledgement 8 bytes longer.
     Ns2,
-    /// Linux's, which are the RFCs' with four differences. The least timeout bounds only the
+    /// Linux's, which are the RFCs' with differences. The least timeout bounds only the
     /// deviation of the round trip, so it is a round trip longer. Every partial acknowledgement
     /// restarts the timer (RFC 6582 §4, "slow but steady"). The congestion window is cut, not the
     /// data in flight. A timeout in a recovery, or in the round trip of a mark, does not cut again.
