@@ -15,7 +15,7 @@ from statistics import fmean, stdev
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "linux"))
-from cells import CELLS, ours as words_of, shares, starved, twin  # noqa: E402
+from cells import CELLS, QUEUES, ours as words_of, shares, starved, twin  # noqa: E402
 from setups import fewest  # noqa: E402
 
 TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
@@ -52,13 +52,22 @@ def fates(rows, cell, queue):
     return {group: list(zip(*of)) for group, of in found.items()}
 
 
-def simulated(tidegate, cell, queue):
-    """Our groups, as a result says them."""
-    sets = [
-        f"run.duration={cell.duration} s",
-        f"network.rate={cell.rate} bit/s",
-        f"network.delay={cell.delay_ms} ms",
-    ]
+def several_hosts(cell):
+    """What makes the twin of the cell's senders, whose line is the first link of its graph."""
+    sets = [f"link.1.rate={cell.rate} bit/s", f"link.1.delay={cell.delay_ms} ms"]
+    for of in cell.senders:
+        sets += [
+            f"group.{of.name}.count={of.count}",
+            f"group.{of.name}.rate={cell.rate * of.times:.0f} bit/s",
+            f"group.{of.name}.from=source{of.source}",
+            f"group.{of.name}.to=target{of.target}",
+        ]
+    return sets
+
+
+def one_host(cell):
+    """What makes the twin of another cell."""
+    sets = [f"network.rate={cell.rate} bit/s", f"network.delay={cell.delay_ms} ms"]
     ecn = lambda point: ("off", "ect1", "on")[point]
     start = f'start="uniform(0 s, {cell.spread_ms} ms)"'
     if cell.floods:
@@ -79,6 +88,29 @@ def simulated(tidegate, cell, queue):
         ]
     if cell.scalable:
         sets += [f"group.scalable.count={cell.scalable}", f"group.scalable.{start}"]
+    return sets
+
+
+def way_back(cell, queue):
+    """The twin's way back with a queue, which nothing fills."""
+    line = f'rate="{cell.back_rate} bit/s", delay="{cell.delay_ms} ms", limit="5000 packets"'
+    return f'network.back={{{line}, queue="{queue}"}}'
+
+
+def acknowledgements(document, cell):
+    """What became of them on the way back, as of a group."""
+    back = next(link for link in document["links"] if link["name"] == "right->left")
+    used = {what: value and value * cell.back_rate for what, value in back["utilization"].items()}
+    return {**back, "throughput_bps": used, "delay_ms": back["queue_delay_ms"]}
+
+
+def simulated(tidegate, cell, queue):
+    """Our groups, as a result says them."""
+    sets = [f"run.duration={cell.duration} s"]
+    sets += several_hosts(cell) if cell.senders else one_host(cell)
+    if cell.back_rate:
+        sets.append(way_back(cell, queue))
+        queue = QUEUES[cell.front].ours
     scenario = HERE / "scenarios" / twin(cell)
     words = [str(tidegate), "run", str(scenario), "--queue", queue, "--seeds", "10", "--json"]
     done = subprocess.run(
@@ -88,7 +120,8 @@ def simulated(tidegate, cell, queue):
         sys.exit(f"{' '.join(words)} failed:\n{done.stderr}")
     document = json.loads(done.stdout)
     document = document[0] if isinstance(document, list) else document
-    return {group["name"]: group for group in document["groups"]}
+    groups = {group["name"]: group for group in document["groups"]}
+    return {**groups, "ack": acknowledgements(document, cell)} if cell.back_rate else groups
 
 
 def figure(of):
@@ -140,6 +173,11 @@ def floods_of(cell):
 
 
 def title(cell):
+    if cell.senders:
+        sent = lambda of: f"{of.times:g} from host {of.source} to {of.target}"
+        many = lambda of: f"{of.count} times " if of.count > 1 else ""
+        each = [f"{of.name} {many(of)}{sent(of)}" for of in cell.senders]
+        return f"Open loop, datagrams of three hosts, in parts of the line: {', '.join(each)}"
     if cell.loop == "open":
         who = ("users", cell.user_ecn), ("flood", cell.flood_ecn)
         said = "".join(f"; {name} with ECT(1)" for name, point in who if point)
@@ -149,7 +187,8 @@ def title(cell):
     begin += f": {cell.connections} connections of {cell.control}{' with ECN' * cell.tcp_ecn}"
     begin += f" and {cell.scalable} of dctcp with ECT(1)" * bool(cell.scalable)
     flood = f"and {floods_of(cell)} of {cell.times} times the line" if cell.floods else "and no flood"
-    return f"{begin}, begun within {cell.spread_ms} ms, {flood}"
+    back = f"; the queue is on a way back of {cell.back_rate // 1000} kbit/s, {cell.front} on the way there"
+    return f"{begin}, begun within {cell.spread_ms} ms, {flood}{back * bool(cell.back_rate)}"
 
 
 def calm(rows, cell, tidegate):
@@ -178,6 +217,10 @@ def calm(rows, cell, tidegate):
                     words += ["0", "0"]
                     continue
                 words += [said(fmean(runs), stdev(runs)), said(mean, half)]
+                # How connections lose is the other queue's.
+                theirs_alone = cell.back_rate and (group, title) == ("tcp", "lost, %")
+                if theirs_alone:
+                    continue
                 if not fmean(runs) or abs(mean / fmean(runs) - 1) > WITHIN[cell.loop]:
                     far.append(title.split(",")[0])
             row = [name, group, *words, str(len(figures[0])), apart(cell, name, far) if far else "yes"]
@@ -191,11 +234,12 @@ def table(rows, cell, tidegate):
         for name in cell.queues
         if any((r["cell"], r["queue"]) == (cell.name, name) for r in rows)
     ]
-    other = "user" if cell.loop == "open" else "tcp"
+    groups = [of.name for of in cell.senders]
+    groups = groups or ["flood", "user" if cell.loop == "open" else "tcp"]
     within = f"within {100 * WITHIN[cell.loop]:.0f} %"
     closed = cell.loop != "open"
     users = shares(rows, cell) if closed else {}
-    head = ["queue", "kernel: flood", "ours", f"kernel: {other}", "ours"]
+    head = ["queue", *(word for group in groups for word in (f"kernel: {group}", "ours"))]
     head += ["kernel: worst of them", "ours"] * closed + ["runs", within]
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for name in names:
@@ -203,13 +247,9 @@ def table(rows, cell, tidegate):
         us, few = ours(tidegate, cell, words_of(cell, name))
         said = lambda group: f"{mbit(us[group][0])} ± {mbit(us[group][1])}"
         judged = verdict(cell, name, theirs, us)
-        cells = [
-            name,
-            spread(theirs["flood"]),
-            said("flood"),
-            spread(theirs.get(other, [0.0])),
-            said(other),
-        ]
+        cells = [name]
+        for group in groups:
+            cells += [spread(theirs.get(group, [0.0])), said(group)]
         if closed:
             cells += [
                 fewest(fmean(map(min, users[name])), fmean(map(starved, users[name]))),
@@ -243,7 +283,8 @@ def main():
         "The worst connection's figure is what it got of a fair share; `starved` got less than a tenth. Both are shown, not judged:",
         "who starves is who shares a hash with a flood, and two runs say little of that. A group that gets less than a fiftieth of",
         "the line on both sides is not compared, and the verdict says so. Where there is no flood, a frame's wait, loss and mark are",
-        "compared, too: from the router's first device to the receiver's, less the line's delay.",
+        "compared, too: from the router's first device to the receiver's, less the line's delay. Acknowledgements (`ack`) go the other way;",
+        "where the queue is theirs, what connections lose in the other is not judged.",
         "",
         "[kernel-queues.md](kernel-queues.md) says what was made the same and what differs. `linux/cells.toml` has the set-ups.",
     ]

@@ -28,6 +28,17 @@ QUEUES = {name: Queue(**of) for name, of in ALL["queue"].items()}
 
 
 @dataclass(frozen=True)
+class Sender:
+    """So many senders of datagrams, from one host to another."""
+
+    name: str
+    source: int  # hosts of each side are counted from 1
+    target: int
+    times: float  # what each sends, of the line
+    count: int = 1
+
+
+@dataclass(frozen=True)
 class Cell:
     """A set-up: the line, and who sends. Times in seconds from the cell's beginning."""
 
@@ -49,10 +60,23 @@ class Cell:
     user_ecn: int = 0  # the code point of datagrams
     flood_ecn: int = 0
     user_dscp: int = 0
+    back_rate: int = 0  # of the way back, where acknowledgements meet the queue; datagrams none
+    front: str = ""  # then the queue that the connections' packets meet
+    senders: tuple = ()  # in the open loop, in place of the usual four, all of one host to one other
     every_ms: int = 0  # how often connections say their state, for looking closer
     # Behind a gate in our words.
     queues: tuple = tuple(name for name, of in QUEUES.items() if not of.named)
     explained: dict = field(default_factory=dict)
+
+    @property
+    def hosts(self):
+        """How many addresses each side has."""
+        return max([1, *(max(of.source, of.target) for of in self.senders)])
+
+    def flow_names(self):
+        """What each of the senders' flows is called: a group's alone has its name."""
+        number = lambda of, n: n + 1 if of.count > 1 else ""
+        return [f"{of.name}{number(of, n)}" for of in self.senders for n in range(of.count)]
 
 
 def ours(cell, queue):
@@ -63,11 +87,17 @@ def ours(cell, queue):
 def twin(cell):
     """The scenario that stands beside the cell."""
     if cell.loop == "open":
-        return "linux-open.toml"
+        return "linux-hosts.toml" if cell.senders else "linux-open.toml"
     return f"linux-{'closed' if cell.floods else 'l4s' if cell.scalable else 'tcp'}.toml"
 
 
-CELLS = {name: Cell(name, **of) for name, of in ALL["cell"].items()}
+def cell(name, of):
+    """The cell that the table `of` describes."""
+    senders = tuple(Sender(**sender) for sender in of.get("senders", []))
+    return Cell(name, **{**of, "senders": senders})
+
+
+CELLS = {name: cell(name, of) for name, of in ALL["cell"].items()}
 
 
 TENTH = 0.1  # of a fair share; a connection that gets less starves

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/ethtool.h>
+#include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/netlink.h>
 #include <linux/pkt_sched.h>
@@ -31,6 +32,7 @@
 #include <unistd.h>
 
 enum { PORT = 9000, HEADERS = 42, MOST = 4096, SLOT_US = 100, SLOTS = 20000, IDS = 65536 };
+static const char ANY[] = "0.0.0.0";
 static const int64_t LATE = 500000000;  // ns: what has not come by then is lost
 
 static void die(const char *what) {
@@ -59,12 +61,12 @@ static struct sockaddr_in address(const char *host, int port) {
     return a;
 }
 
-static int bound(int type, int port) {
-    struct sockaddr_in any = address("0.0.0.0", port);
+static int bound(int type, const char *host, int port) {
+    struct sockaddr_in own = address(host, port);
     int on = 1, fd = socket(AF_INET, type, 0);
     need(fd >= 0, "socket");
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    need(!bind(fd, (struct sockaddr *)&any, sizeof any), "bind");
+    need(!bind(fd, (struct sockaddr *)&own, sizeof own), "bind");
     return fd;
 }
 
@@ -78,17 +80,19 @@ static double uniform(uint64_t *state) {
 
 // What was seen of one flow: its frames within the window, and how long they took from the router on. A frame is known again by its
 // IP identification, which Linux counts for each socket. `entered` has when it came to the router, 0 once it has arrived.
-struct flow { int protocol, port; int64_t frames, bytes, timed, delay, offered, lost, marked, *entered; int32_t *slots; };
+// An acknowledgement comes from PORT, and its flow is the one that it goes to.
+struct flow { int protocol, port, back; int64_t frames, bytes, timed, delay, offered, lost, marked, *entered; int32_t *slots; };
 static struct flow flows[MOST];
 static int known;
 
 static struct flow *flow(const uint8_t *frame, int length) {
     if (length < HEADERS || frame[12] != 8 || frame[13] || frame[14] != 0x45) return 0;
-    int protocol = frame[23], port = frame[34] << 8 | frame[35];
+    int protocol = frame[23], port = frame[34] << 8 | frame[35], back = port == PORT;
+    if (back) port = frame[36] << 8 | frame[37];
     for (int i = 0; i < known; i++)
-        if (flows[i].protocol == protocol && flows[i].port == port) return &flows[i];
+        if (flows[i].protocol == protocol && flows[i].port == port && flows[i].back == back) return &flows[i];
     need(known < MOST, "too many flows");
-    flows[known] = (struct flow){.protocol = protocol, .port = port};
+    flows[known] = (struct flow){.protocol = protocol, .port = port, .back = back};
     struct flow *f = &flows[known++];
     f->entered = calloc(IDS, sizeof *f->entered);
     f->slots = calloc(SLOTS, sizeof *f->slots);
@@ -137,15 +141,15 @@ static void report(int64_t from, int64_t to) {
         struct flow *f = &flows[i];
         for (int id = 0; id < IDS; id++) f->lost += counted(f->entered[id], from, to);
         double mean = f->timed ? f->delay / 1e6 / f->timed : 0, median = f->timed ? median_ms(f) : 0;
-        printf("@flow %s %d %lld %lld %.4f %.4f %lld %lld %lld\n", f->protocol == IPPROTO_UDP ? "udp" : "tcp", f->port,
+        printf("@flow %s %d %lld %lld %.4f %.4f %lld %lld %lld\n", f->back ? "ack" : f->protocol == IPPROTO_UDP ? "udp" : "tcp", f->port,
                (long long)f->frames, (long long)f->bytes, mean, median, (long long)f->offered, (long long)f->lost, (long long)f->marked);
     }
 }
 
-// What comes to a device.
+// What comes to a device and what leaves it; only a socket for all protocols sees the latter.
 static int tap(const char *device) {
-    int room = 1 << 26, fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, htons(0x0800));
-    struct sockaddr_ll on = {.sll_family = AF_PACKET, .sll_protocol = htons(0x0800), .sll_ifindex = (int)if_nametoindex(device)};
+    int room = 1 << 26, fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, htons(ETH_P_ALL));
+    struct sockaddr_ll on = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)if_nametoindex(device)};
     need(fd >= 0 && !bind(fd, (struct sockaddr *)&on, sizeof on), "packet socket");
     need(!setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room), "room");
     return fd;
@@ -161,12 +165,12 @@ static int tap_in(const char *space, const char *device) {
 }
 
 // receive DEVICE FROM TO SPACE BEFORE: takes all connections and datagrams for PORT; counts the frames that come in between, and
-// what becomes of those that come to the device BEFORE of another namespace.
+// what becomes of those that come to the device BEFORE of another namespace. Of acknowledgements the same, the other way.
 static void receive(const char *device, int64_t from, int64_t to, const char *space, const char *before) {
     static char sink[1 << 18];
     static uint8_t frame[2048];
-    int poll = epoll_create1(0), listener = bound(SOCK_STREAM, PORT);
-    bound(SOCK_DGRAM, PORT);  // never read: what it has no room for is dropped, and nothing answers "unreachable"
+    int poll = epoll_create1(0), listener = bound(SOCK_STREAM, ANY, PORT);
+    bound(SOCK_DGRAM, ANY, PORT);  // never read: what it has no room for is dropped, and nothing answers "unreachable"
     int raw = tap(device), first = tap_in(space, before), timer = timerfd_create(CLOCK_MONOTONIC, 0);
     struct itimerspec end = {.it_value = {to / 1000000000, to % 1000000000}};
     need(!listen(listener, 1024) && !timerfd_settime(timer, TFD_TIMER_ABSTIME, &end, 0), "listen");
@@ -187,7 +191,11 @@ static void receive(const char *device, int64_t from, int64_t to, const char *sp
                 struct sockaddr_ll by;
                 socklen_t size = sizeof by;
                 for (ssize_t got; (got = recvfrom(fd, frame, sizeof frame, MSG_TRUNC, (struct sockaddr *)&by, &size)) > 0;)
-                    if (by.sll_pkttype == PACKET_HOST) (fd == raw ? arrived : entered)(frame, (int)got, now(), from, to);
+                    if (by.sll_pkttype == PACKET_HOST || by.sll_pkttype == PACKET_OUTGOING) {
+                        // What leaves the receiver goes the other way.
+                        int there = by.sll_pkttype == PACKET_HOST;
+                        ((fd == raw) == there ? arrived : entered)(frame, (int)got, now(), from, to);
+                    }
             } else if (read(fd, sink, sizeof sink) == 0) {
                 close(fd);
             }
@@ -195,13 +203,13 @@ static void receive(const char *device, int64_t from, int64_t to, const char *sp
     }
 }
 
-// flood HOST PORT BEGIN FROM TO RATE FRAME JITTER SEED TOS: datagrams in frames of FRAME bytes at RATE bit/s from BEGIN to TO,
-// each interval drawn evenly from its mean × (1 ± JITTER); says how many left from FROM on.
+// flood HOST PORT BEGIN FROM TO RATE FRAME JITTER SEED TOS SOURCE: datagrams in frames of FRAME bytes at RATE bit/s from BEGIN to TO,
+// from the own address SOURCE, each interval drawn evenly from its mean × (1 ± JITTER); says how many left from FROM on.
 static void flood(char **a) {
     struct sockaddr_in to = address(a[0], PORT);
     int64_t at = atoll(a[2]), from = atoll(a[3]), end = atoll(a[4]), sent = 0;
     double mean = atof(a[6]) * 8e9 / atof(a[5]), jitter = atof(a[7]);
-    int length = atoi(a[6]) - HEADERS, fd = bound(SOCK_DGRAM, atoi(a[1])), tos = atoi(a[9]);
+    int length = atoi(a[6]) - HEADERS, fd = bound(SOCK_DGRAM, a[10], atoi(a[1])), tos = atoi(a[9]);
     uint64_t dice = strtoull(a[8], 0, 10);
     char payload[2048] = {0};
     need(length >= 0 && length <= (int)sizeof payload, "length");
@@ -239,7 +247,7 @@ static void connections(char **a) {
     }
     for (int i = 0; i < count; i++) {
         until(start[i]);
-        fds[i] = bound(SOCK_STREAM, port + i);
+        fds[i] = bound(SOCK_STREAM, ANY, port + i);
         need(!setsockopt(fds[i], IPPROTO_TCP, TCP_CONGESTION, a[6], strlen(a[6])), "congestion control");
         fcntl(fds[i], F_SETFL, O_NONBLOCK);
         need(!connect(fds[i], (struct sockaddr *)&to, sizeof to) || errno == EINPROGRESS, "connect");
@@ -342,7 +350,7 @@ int main(int argc, char **argv) {
     setvbuf(stdout, 0, _IOFBF, 1 << 16);
     if (!strcmp(what, "now")) printf("%lld\n", (long long)now());
     else if (!strcmp(what, "receive") && argc == 7) receive(argv[2], atoll(argv[3]), atoll(argv[4]), argv[5], argv[6]);
-    else if (!strcmp(what, "flood") && argc == 12) flood(argv + 2);
+    else if (!strcmp(what, "flood") && argc == 13) flood(argv + 2);
     else if (!strcmp(what, "connect") && argc == 11) connections(argv + 2);
     else if (!strcmp(what, "qdisc") && argc == 10 && !strcmp(argv[8], "limit") && strlen(argv[7]) < 32) qdisc(argv + 2);
     else if (!strcmp(what, "plain") && argc == 3) plain(argv[2]);

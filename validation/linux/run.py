@@ -44,9 +44,17 @@ def senders(cell, run):
     """The words of every sender, and the source ports in use."""
     at = lambda seconds: BEGIN + round(seconds * 1e9)
     stretch = f"{at(cell.warmup)} {at(cell.duration)}"
-    udp = lambda port, begin, rate, frame, tos: (
-        f"flood 10.0.3.2 {port} {at(begin)} {stretch} {rate} {frame} .5 {run * 1000 + port} {tos}"
+    udp = lambda port, begin, rate, frame, tos, source=1, target=1: (
+        f"flood 10.0.3.{1 + target} {port} {at(begin)} {stretch} {rate} {frame}"
+        f" .5 {run * 1000 + port} {tos} 10.0.1.{1 + source}"
     )
+    if cell.senders:
+        all_of = [of for of in cell.senders for _ in range(of.count)]
+        words = [
+            udp(USER_PORT + n, 0, cell.rate * of.times, FRAME, 0, of.source, of.target)
+            for n, of in enumerate(all_of)
+        ]
+        return words, [*range(USER_PORT, USER_PORT + len(all_of))]
     begins = 0 if cell.loop == "open" else cell.flood_begins
     each = cell.rate * cell.times / cell.floods if cell.floods else 0
     floods = range(FLOOD_PORT, FLOOD_PORT + cell.floods)
@@ -65,8 +73,17 @@ def senders(cell, run):
     return words, [*floods, *range(TCP_PORT, TCP_PORT + cell.connections)]
 
 
-def kernel_queue(cell, name, ports):
-    """The line and the kernel's queue at the router."""
+def kernel_queues(cell, name, ports):
+    """The line and the kernel's queue at the router; or a queue of another kind there, and this one on a line back."""
+    if not cell.back_rate:
+        return kernel_queue(name, ports, cell.rate)
+    back = kernel_queue(name, ports, cell.back_rate)
+    back = [line.replace("N r ", "N d ").replace(" r1 ", " d0 ") for line in back]
+    return [*kernel_queue(cell.front, ports, cell.rate), *back]
+
+
+def kernel_queue(name, ports, rate):
+    """A line of that rate and the kernel's queue at the router."""
     queue = QUEUES[name]
     if queue.shapes:
         return [
@@ -75,7 +92,7 @@ def kernel_queue(cell, name, ports):
         ]
     lines = [
         "N r tc qdisc add dev r1 root handle 1: htb default 1",
-        f"N r tc class add dev r1 parent 1: classid 1:1 htb rate {cell.rate}bit ceil {cell.rate}bit burst {FRAME} cburst {FRAME} quantum {FRAME}",
+        f"N r tc class add dev r1 parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit burst {FRAME} cburst {FRAME} quantum {FRAME}",
         f"N r {'$load qdisc' if queue.netlink else 'tc qdisc add dev'} r1 parent 1:1 handle 10: {queue.tc} || echo @error tc",
     ]
     if queue.classes:
@@ -120,6 +137,8 @@ def script(cell, queue, run):
         "ip netns add g; wire r r1 g g0; wire g g1 d d0" if ours else "wire r r1 d d0",
         "N a ip addr add 10.0.1.2/24 dev a0; N r ip addr add 10.0.1.1/24 dev r0; N r ip addr add 10.0.2.1/24 dev r1",
         "N d ip addr add 10.0.2.2/24 dev d0; N d ip addr add 10.0.3.1/24 dev d1; N b ip addr add 10.0.3.2/24 dev b0",
+        # More hosts are more addresses.
+        *(f"N a ip addr add 10.0.1.{1 + n}/24 dev a0; N b ip addr add 10.0.3.{1 + n}/24 dev b0" for n in range(2, 1 + cell.hosts)),
         "N a ip route add default via 10.0.1.1; N b ip route add default via 10.0.3.1",
         "N r ip route add 10.0.3.0/24 via 10.0.2.2; N d ip route add 10.0.1.0/24 via 10.0.2.1",
         "for n in r d; do N $n sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'; done",
@@ -127,7 +146,7 @@ def script(cell, queue, run):
         # After a timeout the sender's kernel hashes a connection anew, and here its router would see that. Others' routers do not.
         "N a sh -c 'echo 0 > /proc/sys/net/core/txrehash' || echo @error txrehash",
         f"N d tc qdisc add dev d1 root {netem}; N r tc qdisc add dev r0 root {netem}",
-        *(gate(cell, queue) if ours else kernel_queue(cell, queue, ports)),
+        *(gate(cell, queue) if ours else kernel_queues(cell, queue, ports)),
         *(f"N {n} sh -c 'echo 1 > /proc/sys/net/ipv4/tcp_ecn'" for n in "ab" if cell.tcp_ecn),
         *["N a $load scalable a0 || echo @error scalable"] * bool(cell.scalable),
         f"N b $load receive b0 {BEGIN + round(cell.warmup * 1e9)} {BEGIN + round(cell.duration * 1e9)} /run/netns/r r0 &",
@@ -191,11 +210,15 @@ def rows(cell, name, run, text):
     sent = {port: int(count) for word, port, count, *_ in (t for t in told if t[0] == "@sent")}
     number = lambda n: n + 1 if cell.floods > 1 else ""
     floods = {str(FLOOD_PORT + n): f"flood{number(n)}" for n in range(cell.floods)}
-    names = {**floods, **{str(USER_PORT + n): f"user{n + 1}" for n in range(3)}}
+    users = cell.flow_names() if cell.senders else [f"user{n + 1}" for n in range(3)]
+    names = {**floods, **{str(USER_PORT + n): name for n, name in enumerate(users)}}
     names |= {str(TCP_PORT + n): f"tcp{n + 1}" for n in range(cell.connections)}
     names |= {str(SCALABLE_PORT + n): f"scalable{n + 1}" for n in range(cell.scalable)}
     found = []
-    got = {t[2]: t[3:] for t in told if t[0] == "@flow"}
+    # Acknowledgements are looked at where they meet the queue.
+    if cell.back_rate:
+        names |= {f"ack {port}": name.replace("tcp", "ack") for port, name in names.items()}
+    got = {(f"ack {t[2]}" if t[1] == "ack" else t[2]): t[3:] for t in told if t[0] == "@flow"}
     for port in [p for p in names if p in got or p in sent]:
         _, size, mean, median, *fate = got.get(port, (0,) * 7)
         frame = cell.flood_frame if port in floods else FRAME

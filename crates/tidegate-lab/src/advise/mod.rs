@@ -41,7 +41,7 @@ use crate::replay::default_limit;
 use crate::replication::{Job, Outcome, Progress, RunError, Watch, run};
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
-use rebuild::Setting;
+use rebuild::{Rebuilt, Setting};
 use survey::{READING, Survey};
 use window::Load;
 
@@ -322,8 +322,8 @@ fn seen(survey: &Survey, loaded: &survey::Loaded<'_>, load: &Load) -> Seen {
     }
 }
 
-/// The traffic rebuilt; and how long it is, in s, if it is shorter than it should be.
-fn rebuilt(job: &Advise, senders: &[Senders]) -> Result<(Scenario, Option<f64>), AdviseError> {
+/// The traffic rebuilt.
+fn rebuilt(job: &Advise, senders: &[Senders]) -> Result<Rebuilt, AdviseError> {
     let setting = Setting {
         rate: job.rate,
         limit: job.limit,

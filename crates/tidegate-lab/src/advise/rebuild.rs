@@ -55,15 +55,15 @@ pub(super) struct Setting<'s> {
     pub(super) name: &'s str,
 }
 
-/// The scenario of `senders`, and how long it is, in s, where that is
-/// shorter than many or far ones would need.
+/// The scenario. Where it is shorter than many or far senders would need, how long it is: in s, and
+/// in round trips of the farthest.
+pub(super) type Rebuilt = (Scenario, Option<(f64, f64)>);
+
+/// The scenario of `senders`.
 ///
 /// # Errors
 /// A queue that cannot be. Everything else holds by how it is made.
-pub(super) fn scenario(
-    setting: &Setting<'_>,
-    senders: &[Senders],
-) -> Result<(Scenario, Option<f64>), Problems> {
+pub(super) fn scenario(setting: &Setting<'_>, senders: &[Senders]) -> Result<Rebuilt, Problems> {
     let length = Length::new(setting, senders);
     let mut text = String::new();
     head(&mut text, setting, senders, length);
@@ -73,7 +73,10 @@ pub(super) fn scenario(
     }
     let scenario = Scenario::parse(text.as_bytes(), "advise.toml", &[])?;
     let scenario = scenario.with_compare(setting.queues.to_vec())?;
-    let short = (length.seconds < length.least).then_some(length.seconds);
+    let short = (length.seconds < length.least).then(|| {
+        let trips = length.seconds * 1e3 / farthest(senders).max(f64::MIN_POSITIVE);
+        (length.seconds, trips)
+    });
     Ok((Scenario { name: setting.name.into(), ..scenario }, short))
 }
 
@@ -92,10 +95,9 @@ impl Length {
     fn new(setting: &Setting<'_>, senders: &[Senders]) -> Length {
         let (line, fixed) = packets_a_second(setting, senders);
         let per_second = (line + fixed) * dear(senders);
-        let trips = senders.iter().filter_map(|group| group.round_trips_ms.last().copied());
         let users = senders.iter().filter(|group| group.goes_on());
         let users: f64 = users.map(|group| f64::from(group.count.min(MOST_FLOWS))).sum();
-        let least = SECONDS.0.max(TRIPS * trips.fold(0.0, f64::max) / 1e3);
+        let least = SECONDS.0.max(TRIPS * farthest(senders) / 1e3);
         let least = least.max((EACH * users / line / (1.0 - WARMUP)).min(SECONDS.1));
         let lasts = |effort: f64, queues: usize, seeds: u32| {
             effort / (per_second * queues.max(1) as f64 * f64::from(seeds))
@@ -108,6 +110,11 @@ impl Length {
         let seconds = lasts(EFFORT, queues, seeds).clamp(least, least.max(SECONDS.1));
         Length { seeds, seconds: seconds.min(most(seeds)).max(SHORTEST), least }
     }
+}
+
+/// The longest round trip, in ms.
+fn farthest(senders: &[Senders]) -> f64 {
+    senders.iter().filter_map(|group| group.round_trips_ms.last().copied()).fold(0.0, f64::max)
 }
 
 /// About how many packets the line sends, and how many those make who heed nothing.

@@ -1,4 +1,5 @@
 //! What a capture could not tell, in sentences.
+use tidegate::Span;
 use tidegate_report::human;
 
 use super::judge::{Judged, Judgement, Kind, Spot, is_tcp};
@@ -12,6 +13,8 @@ use super::window::Load;
 const OFTEN: f64 = 0.8;
 /// Seconds from which on a capture says something of what goes on.
 const LONG_ENOUGH: f64 = 5.0;
+/// Round trips from which on a simulation says something of connections.
+const ENOUGH_TRIPS: f64 = 20.0;
 /// Of all flows, so many of one host are many.
 const MANY: f64 = 0.3;
 
@@ -140,12 +143,16 @@ fn halves(filled: usize, at_least: usize, of: usize) -> Vec<String> {
     notes
 }
 
-/// That the rebuilt traffic lasts so many `seconds` only.
-pub(super) fn of_length(seconds: f64) -> String {
-    format!(
-        "Many packets, or far senders: {seconds:.1} s were simulated of each queue. The worst user may \
-         do better in the long run."
-    )
+/// That the rebuilt traffic lasts so many `seconds` only, `trips` round trips of the farthest.
+pub(super) fn of_length((seconds, trips): (f64, f64)) -> String {
+    let span = Span::from_secs((seconds * 1e3).round() / 1e3);
+    let much = format!("Many packets, or far senders: {span} were simulated of each queue.");
+    if trips < ENOUGH_TRIPS {
+        return format!(
+            "{much} That is {trips:.0} round trips of the farthest, too few to choose a queue by."
+        );
+    }
+    format!("{much} The worst user may do better in the long run.")
 }
 
 /// A host with many of the connections, which would be many users.
@@ -199,4 +206,20 @@ pub(super) fn of_capture(survey: &Survey) -> Vec<String> {
         many => notes.push(format!("{many} packets were stamped earlier than the one before.")),
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_round_trips_are_too_few_to_choose_by() {
+        let said = of_length((0.4404, 4.4));
+        assert!(
+            said.contains(" 440 ms were simulated") && said.contains("4 round trips"),
+            "{said}"
+        );
+        assert!(said.ends_with("too few to choose a queue by."), "{said}");
+        assert!(of_length((2.0, 20.0)).ends_with("better in the long run."));
+    }
 }

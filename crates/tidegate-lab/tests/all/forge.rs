@@ -72,12 +72,25 @@ fn new_connections_are_their_hosts() {
         let by_host = format!("{queue}/auto,isolation=srchost");
         let kept = users(&of(&by_host, ports, "five-tuple"));
         assert!((0.25..0.40).contains(&kept), "{queue}: a third: {kept}");
-        // Forged addresses seem to be other hosts.
+        // Forged addresses seem to be other hosts. Tide has no room for their many flows either.
         let forged = users(&of(&by_host, "forge = \"random\"\n", "five-tuple"));
         assert!(queue == "tide" || forged < 0.6 * kept, "{queue}: {forged}");
     }
     for key in ["source", "pair", "source-prefix/24", "destination"] {
         assert_eq!(of("drr/auto", ports, key).groups, of("drr/auto", "", key).groups, "{key}");
+    }
+}
+
+/// Who bears users' addresses is taken for their hosts: where a flow is a source host, shares are
+/// those of flows by source.
+#[test]
+fn victims_addresses_are_their_hosts() {
+    let victims = "forge = \"victims\"\n";
+    for queue in ["drr", "fq_codel"] {
+        let by_host =
+            users(&figures(&format!("{queue}/auto,isolation=srchost"), victims, "five-tuple"));
+        let by_source = users(&figures(&format!("{queue}/auto"), victims, "source"));
+        assert!((by_host - by_source).abs() < 0.02, "{queue}: {by_host} {by_source}");
     }
 }
 

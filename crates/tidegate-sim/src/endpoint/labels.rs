@@ -1,5 +1,7 @@
 //! What queues see of each flow's packets: its key and class, or a key that it forges; and its
 //! hosts and code point where a queue asks for them.
+use std::collections::BTreeMap;
+
 use tidegate::{Asks, Hosts, Seed};
 
 use crate::event::prefetch::fetch;
@@ -13,6 +15,8 @@ use crate::net::network::Network;
 pub(crate) struct Labels {
     own: Vec<Own>,
     forgers: Vec<Forger>,
+    /// The source hosts of flows by their keys, where somebody forges and a queue asks.
+    sources: BTreeMap<u64, u16>,
     /// What queues may ask for, by flow; empty if none does.
     asked: Vec<Asked>,
 }
@@ -27,11 +31,10 @@ struct Asked {
 }
 
 impl Asked {
-    /// The same for packet `body`, which may go the other way, or come from a host that is not the
-    /// flow's own: one that is called `feigned`.
-    fn label(self, body: &Body, feigned: Option<u64>, label: Label) -> Label {
+    /// The same for packet `body`, which may go the other way, or claim to come from another host.
+    fn label(self, body: &Body, claimed: Option<u16>, label: Label) -> Label {
         let Hosts { source, destination } = self.hosts;
-        let source = feigned.map_or(source, |key| key as u16);
+        let source = claimed.unwrap_or(source);
         let there = Hosts::new(source, destination);
         let hosts = if body.is_data() { there } else { Hosts::new(destination, source) };
         let acknowledges = self.acks && !body.is_data();
@@ -51,7 +54,7 @@ impl Labels {
     /// Those of `network`'s flows; forgers have dice of their own.
     pub fn new<Q>(network: &Network<Q>, seed: Seed) -> Labels {
         let own = Vec::with_capacity(network.flows.len());
-        let mut labels = Labels { own, forgers: vec![], asked: vec![] };
+        let mut labels = Labels { own, forgers: vec![], sources: BTreeMap::new(), asked: vec![] };
         for (i, flow) in network.flows.iter().enumerate() {
             let mut own = Own { flow: flow.key, forger: 0, class: flow.class };
             if let Some(forge) = network.forged.get(&FlowId(i as u32)) {
@@ -66,9 +69,17 @@ impl Labels {
                 let dscp = network.dscp.get(&FlowId(i as u32)).copied().unwrap_or(0);
                 let acks = network.asks.acks && flow.source.tcp().is_some();
                 labels.asked.push(Asked { hosts, dscp, acks });
+                if !network.forged.is_empty() {
+                    labels.sources.insert(flow.key, hosts.source);
+                }
             }
         }
         labels
+    }
+
+    /// The host of the flow `key`: its own if there is such a flow, or else a made-up one.
+    fn source(&self, key: u64) -> u16 {
+        self.sources.get(&key).copied().unwrap_or(key as u16)
     }
 
     /// What queues see of the packet `body` of flow `number`.
@@ -82,7 +93,7 @@ impl Labels {
         match self.asked.get(number as usize) {
             Some(asked) => {
                 let feigned = forged.filter(|_| forger.is_some_and(Forger::feigns_hosts));
-                asked.label(body, feigned, label)
+                asked.label(body, feigned.map(|key| self.source(key)), label)
             }
             None => label,
         }
