@@ -116,7 +116,8 @@ address. One run a row, presets `auto`.
 - Users: what they get of the line together, before the flood and during it.
 - Worst: what the worst of them gets during it, of an eighth of the line.
 - Starved: how many of them get less than a tenth of that.
-- Memory: what the gateway took more than before the flood, and what it says that it takes at most.
+- Memory: what the gateway took more than before the flood, and at most, as stated. That bound is above what is laid out at
+  the start, with 256 kB for pages.
 
 | queue | flow key | flood, kpps | users before | during | worst | starved | memory took | may take |
 |---|---|---|---|---|---|---|---|---|";

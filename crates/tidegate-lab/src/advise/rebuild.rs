@@ -103,7 +103,7 @@ impl Length {
             effort / (per_second * queues.max(1) as f64 * f64::from(seeds))
         };
         let queues = setting.queues.len();
-        // Whoever asks for more of them waits longer.
+        // A user that asks for more of them waits longer.
         let most = |seeds: u32| lasts(MOST_EFFORT, queues.min(setting.usual), seeds.min(SEEDS.1));
         let many = || (SEEDS.0..=SEEDS.1).rev().find(|&seeds| most(seeds) >= least);
         let seeds = setting.seeds.unwrap_or_else(|| many().unwrap_or(SEEDS.0));
