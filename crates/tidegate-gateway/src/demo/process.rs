@@ -4,6 +4,7 @@ use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use crate::machine::named::named;
 use crate::machine::namespaces::Namespace;
 use crate::machine::system::spawn_apart;
 
@@ -28,8 +29,7 @@ impl Process {
         let tied = [&["setpriv", "--pdeathsig", "KILL"], program].concat();
         let mut command = namespace.command(&tied);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = spawn_apart(&mut command)
-            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", program[0])))?;
+        let mut child = spawn_apart(&mut command).map_err(named(program[0]))?;
         let (out, err) =
             (Listener::start(child.stdout.take())?, Listener::start(child.stderr.take())?);
         Ok(Process { child, out, err })

@@ -10,6 +10,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use crate::device::port::{Altered, Port, Received, Unsent};
+use crate::machine::named::named;
 use crate::machine::system::{self, BATCH, Interface, Name, Protocol};
 use crate::watch::counters::Tally;
 
@@ -101,15 +102,14 @@ impl Ring {
     /// # Errors
     /// Those of [`open`](Ring::open).
     pub fn with_slots(name: &str, slots: usize) -> io::Result<Ring> {
-        let named =
-            |error: io::Error| io::Error::new(error.kind(), format!("interface {name}: {error}"));
-        let exit = system::packet_socket().map_err(named)?;
-        let interface = system::interface(exit.as_fd(), name).map_err(named)?;
+        let named = named(format!("interface {name}"));
+        let exit = system::packet_socket().map_err(&named)?;
+        let interface = system::interface(exit.as_fd(), name).map_err(&named)?;
         if !interface.up {
             return Err(named(io::Error::new(io::ErrorKind::NetworkDown, "it is down")));
         }
         let longest = longest(interface.mtu);
-        let entry = Entry::new(slots, longest).map_err(named)?;
+        let entry = Entry::new(slots, longest).map_err(&named)?;
         let mut ring = Ring {
             name: name.into(),
             interface: Interface { index: 0, ..interface },
@@ -130,11 +130,11 @@ impl Ring {
             down: false,
         };
         let exit = ring.exit.as_fd();
-        system::set_option(exit, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1).map_err(named)?;
+        system::set_option(exit, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1).map_err(&named)?;
         let room = |name| system::set_option(exit, libc::SOL_SOCKET, name, SEND_BUFFER);
         // Who is root of its own namespaces only has what the system gives everybody.
-        room(libc::SO_SNDBUFFORCE).or_else(|_| room(libc::SO_SNDBUF)).map_err(named)?;
-        ring.attach(interface).map_err(named)?;
+        room(libc::SO_SNDBUFFORCE).or_else(|_| room(libc::SO_SNDBUF)).map_err(&named)?;
+        ring.attach(interface).map_err(&named)?;
         Ok(ring)
     }
 

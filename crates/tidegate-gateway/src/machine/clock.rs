@@ -11,6 +11,8 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_getres, clock_gettime};
 use tidegate::{Span, Time};
 
+use super::named::named;
+
 /// The time by CLOCK_MONOTONIC, which the kernel's programs read too.
 #[inline]
 pub fn now() -> Time {
@@ -63,10 +65,8 @@ const DICE: &str = "/dev/urandom";
 /// # Errors
 /// The system has none: what could not be opened or read, and what for.
 pub fn random<const N: usize>() -> io::Result<[u64; N]> {
-    drawn().map_err(|error| {
-        let why = format!("cannot read {DICE}, which the queues' secret keys are from: {error}");
-        io::Error::new(error.kind(), why)
-    })
+    drawn()
+        .map_err(named(format_args!("cannot read {DICE}, which the queues' secret keys are from")))
 }
 
 fn drawn<const N: usize>() -> io::Result<[u64; N]> {

@@ -20,6 +20,7 @@ pub mod facts;
 pub mod failopen;
 pub mod host;
 pub mod interfaces;
+pub(crate) mod named;
 pub mod namespaces;
 pub mod net;
 pub mod netlink;

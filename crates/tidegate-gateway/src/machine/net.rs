@@ -7,6 +7,8 @@ use std::path::Path;
 
 use nix::sched::{CloneFlags, setns, unshare};
 
+use super::named::named;
+
 /// A network namespace.
 #[derive(Debug)]
 pub struct Net(File);
@@ -36,11 +38,8 @@ impl Net {
     /// # Errors
     /// It cannot be opened: which, and why.
     pub fn open(path: &Path) -> io::Result<Net> {
-        let named = |error: io::Error| {
-            let why = format!("cannot open the network namespace {}: {error}", path.display());
-            io::Error::new(error.kind(), why)
-        };
-        File::open(path).map(Net).map_err(named)
+        let what = format!("cannot open the network namespace {}", path.display());
+        File::open(path).map(Net).map_err(named(what))
     }
 
     /// Another hold on the same.

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
+use crate::machine::named::named;
 use crate::machine::net::Net;
 
 /// Connections of a port at one time, and senders of datagrams; more are refused or passed over.
@@ -86,8 +87,7 @@ fn unless_served<T>(protocol: Protocol, port: u16, bound: io::Result<T>) -> io::
             if is_everywhere(protocol, port) {
                 return Ok(None);
             }
-            let why = format!("its {protocol} port is taken: {error}");
-            Err(io::Error::new(error.kind(), why))
+            Err(named(format_args!("its {protocol} port is taken"))(error))
         }
         other => other.map(Some),
     }

@@ -21,6 +21,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tidegate::units::UnitError;
 
+use crate::machine::named::named;
 use client::{Client, Input, Stays};
 
 /// Where a socket is looked for if nobody says where it is.
@@ -96,7 +97,7 @@ impl Socket {
     /// # Errors
     /// With the path: something else is there, somebody listens there, or the system refuses.
     pub fn bind(path: &Path) -> io::Result<Socket> {
-        put(path).map_err(|error| at(path, error))
+        put(path).map_err(named(path.display()))
     }
 
     /// Tries whether a socket could be put at `path`, and leaves nothing behind.
@@ -104,7 +105,7 @@ impl Socket {
     /// # Errors
     /// Those of [`bind`](Socket::bind).
     pub fn try_out(path: &Path) -> io::Result<()> {
-        tried(path).map_err(|error| at(path, error))
+        tried(path).map_err(named(path.display()))
     }
 
     /// Answers clients with what `document` says, a line each time, in a thread of its own.
@@ -117,10 +118,6 @@ impl Socket {
         let thread = thread::Builder::new().name("socket".into()).spawn(move || server.serve())?;
         Ok(Serving { ends: Some(ends), thread: Some(thread) })
     }
-}
-
-fn at(path: &Path, error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// Whether nobody has `path` but perhaps a socket at which nobody listens.

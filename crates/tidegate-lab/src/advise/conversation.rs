@@ -194,6 +194,16 @@ impl<'a> DirectedFlow<'a> {
         &self.conversation.ways[1 - self.from]
     }
 
+    /// When an end of it opened the connection, if that was seen.
+    pub(super) fn opened(self) -> Option<Time> {
+        self.way().opened.or(self.back().opened)
+    }
+
+    /// When the first of its ends ended the connection, if one has.
+    pub(super) fn ended(self) -> Option<Time> {
+        [self.way().ended, self.back().ended].into_iter().flatten().min()
+    }
+
     /// Its ends, the sender first.
     pub(super) fn ends(self) -> Ends {
         match self.from {

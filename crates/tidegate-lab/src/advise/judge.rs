@@ -230,9 +230,8 @@ impl Court {
     /// Whether a connection was at work just before the window and did not end: a flood can leave
     /// it nothing at all.
     fn stalled(&self, flow: DirectedFlow<'_>) -> bool {
-        let (way, back) = (flow.way(), flow.back());
-        let ended = [way.ended, back.ended].into_iter().flatten().min();
-        let over = ended.is_some_and(|at| self.grid.index(at) < self.window.from);
+        let way = flow.way();
+        let over = flow.ended().is_some_and(|at| self.grid.index(at) < self.window.from);
         let patience = (STALLED / self.grid.seconds()).ceil() as u32;
         let lately = self.grid.index(way.last) + patience >= self.window.from;
         let before = self.grid.index(way.first) < self.window.from;
@@ -241,8 +240,7 @@ impl Court {
 
     /// Whether it came to an end within the window, and soon.
     fn ended_soon(&self, flow: DirectedFlow<'_>) -> bool {
-        let ended = [flow.way().ended, flow.back().ended].into_iter().flatten().min();
-        let within = ended.is_some_and(|at| {
+        let within = flow.ended().is_some_and(|at| {
             let index = self.grid.index(at);
             (self.window.from..self.window.to).contains(&index)
         });
@@ -252,8 +250,7 @@ impl Court {
     /// Bytes of each transfer that came to an end soon, from least to most.
     fn sizes(&self, loaded: &Loaded<'_>) -> Vec<u64> {
         let ended = |flow: &&DirectedFlow<'_>| {
-            let ended = flow.way().ended.is_some() || flow.back().ended.is_some();
-            ended && is_tcp(**flow) && flow.way().opened.or(flow.back().opened).is_some()
+            is_tcp(**flow) && flow.opened().is_some() && flow.ended().is_some()
         };
         let soon = loaded.flows.iter().filter(ended).filter(|flow| self.life(**flow) < SHORT);
         let mut sizes: Vec<u64> = soon.map(|flow| flow.way().once()).collect();
@@ -265,7 +262,7 @@ impl Court {
     /// are and stalls.
     fn would_end(&self, flow: DirectedFlow<'_>) -> bool {
         let Some(largest) = self.ended else { return false };
-        let Some(since) = flow.way().opened.or(flow.back().opened) else { return false };
+        let Some(since) = flow.opened() else { return false };
         let began = self.grid.index(since) >= self.window.from;
         began && self.life(flow) < SHORT || flow.way().once() as f64 <= LARGER * largest as f64
     }

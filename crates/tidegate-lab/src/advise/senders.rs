@@ -240,14 +240,12 @@ impl Pen<'_, '_> {
         each.sort_by(f64::total_cmp);
         each
     }
-}
 
-impl Pen<'_, '_> {
     /// How much a transfer sends. One that has not ended has sent a part: it is taken to be as large
     /// as the median of those larger ones that have.
     fn size(&self, flow: DirectedFlow<'_>) -> u64 {
         let sent = flow.way().once();
-        if flow.way().ended.is_some() || flow.back().ended.is_some() {
+        if flow.ended().is_some() {
             return sent;
         }
         let sizes = &self.judgement.sizes;
@@ -261,8 +259,7 @@ fn took(flows: &[&Judged<'_>]) -> Vec<f64> {
     let took = |j: &&Judged<'_>| {
         let (way, back) = (j.flow.way(), j.flow.back());
         let begun = [way.opened, back.opened].into_iter().flatten().min()?;
-        let ended = [way.ended, back.ended].into_iter().flatten().min()?;
-        Some(ended.since(begun).as_secs() * 1e3)
+        Some(j.flow.ended()?.since(begun).as_secs() * 1e3)
     };
     let mut took: Vec<f64> = flows.iter().filter_map(took).collect();
     took.sort_by(f64::total_cmp);

@@ -53,37 +53,75 @@ fn victims(scenario: &Scenario, plan: &SeedPlan) -> Vec<u64> {
 /// The same dice build the same queue, which is what an attacker can do who knows its secret at the
 /// start. A queue that has no places for flows has no collisions either: there any key is as good.
 fn colliding(layout: &Layout<'_>, plan: &SeedPlan, watched: Option<&AnyConfig>) -> ForgedKeys {
-    let Some((queue, ways)) = watched.and_then(|config| twin(layout, plan, config)) else {
+    let Some(twin) = watched.and_then(|config| Twin::new(layout, plan, config)) else {
         return ForgedKeys::Fresh;
     };
-    let mut taken = BTreeSet::new();
     let mut places = vec![];
-    for key in victims(layout.scenario, plan) {
-        put_places(&queue, key, &mut places);
-        taken.extend(places.drain(..).map(|place| place / ways));
-    }
+    let taken = twin.all_places(victims(layout.scenario, plan));
     if taken.is_empty() {
         return ForgedKeys::Fresh;
     }
     let mut dice = layout.dice("collide", 0);
     let tried = (0..TRIES).map(|_| dice.bits());
     let hits = tried.filter(|key| {
-        places.clear();
-        put_places(&queue, *key, &mut places);
-        places.iter().all(|place| taken.contains(&(place / ways)))
+        twin.places(*key, &mut places);
+        places.iter().all(|place| taken.contains(place))
     });
     let keys: Vec<u64> = hits.take(COLLISIONS).collect();
     if keys.is_empty() { ForgedKeys::Fresh } else { among(keys) }
 }
 
-/// The watched queue as it will be, and how many of its places make a set.
-fn twin(layout: &Layout<'_>, plan: &SeedPlan, config: &AnyConfig) -> Option<(AnyQueue, usize)> {
-    let wire = &plan.wires[plan.watched as usize];
-    let mean_packet = mean_packet(layout.scenario);
-    let link = Link { rate: wire.rate, limit: wire.limit?, mean_packet };
-    let ways = config.hash_table().map_or(1, |table| table.ways as usize);
-    let dice = queue_dice(plan, plan.watched as usize, layout.seed);
-    Some((config.build(link, dice).ok()?, ways))
+/// The watched queue as it will be.
+struct Twin {
+    queue: AnyQueue,
+    /// How many of its places make a set: within one it chooses a place that is free.
+    ways: usize,
+}
+
+impl Twin {
+    fn new(layout: &Layout<'_>, plan: &SeedPlan, config: &AnyConfig) -> Option<Twin> {
+        let wire = &plan.wires[plan.watched as usize];
+        let mean_packet = mean_packet(layout.scenario);
+        let link = Link { rate: wire.rate, limit: wire.limit?, mean_packet };
+        let ways = config.hash_table().map_or(1, |table| table.ways as usize);
+        let dice = queue_dice(plan, plan.watched as usize, layout.seed);
+        Some(Twin { queue: config.build(link, dice).ok()?, ways })
+    }
+
+    /// The places of all flows `keys`.
+    fn all_places(&self, keys: Vec<u64>) -> BTreeSet<usize> {
+        let mut places = vec![];
+        let of = |key| {
+            self.places(key, &mut places);
+            places.clone()
+        };
+        keys.into_iter().flat_map(of).collect()
+    }
+
+    /// Makes `to` the sets of places where the empty queue puts the flow `key`, or counts it: one on
+    /// each level; none where there are no places.
+    fn places(&self, key: u64, to: &mut Vec<usize>) {
+        to.clear();
+        let packet = Packet::new(key, 1000);
+        match &self.queue {
+            AnyQueue::FqCodel(queue) => to.push(queue.queue_of(key)),
+            AnyQueue::FqPie(queue) => to.push(queue.queue_of(key)),
+            AnyQueue::Cake(queue) => to.push(queue.queue_of(&packet)),
+            AnyQueue::Sfq(queue) => to.push(queue.bin_of(&packet)),
+            AnyQueue::SfqRed(queue) => to.push(queue.bin_of(key)),
+            AnyQueue::Drr(queue) => to.push(queue.class_of(&packet)),
+            AnyQueue::Wfq(queue) => to.push(queue.class_of(&packet)),
+            AnyQueue::Ewfq(queue) => to.push(queue.class_of(&packet)),
+            AnyQueue::BcPqp(queue) => to.push(queue.policy().class_of(&packet)),
+            AnyQueue::Sfb(queue) => to.extend(queue.policy().places_of(key)),
+            AnyQueue::Sfred(queue) => to.extend(queue.policy().places_of(key)),
+            AnyQueue::Hhf(queue) => to.extend(queue.places_of(key)),
+            AnyQueue::Afq(queue) => to.extend(queue.places_of(key)),
+            AnyQueue::Tide(queue) => to.extend(queue.rule().places_of(&packet)),
+            _ => {}
+        }
+        to.iter_mut().for_each(|place| *place /= self.ways);
+    }
 }
 
 fn among(keys: Vec<u64>) -> ForgedKeys {
@@ -115,29 +153,6 @@ fn made_up(layout: &Layout<'_>, number: u32) -> Vec<u64> {
     (0..number).map(|_| layout.hasher.hash(&ends())).collect()
 }
 
-/// Adds the places where an empty queue puts the flow `key`, or counts it: one on each level; none
-/// where there are no places.
-fn put_places(queue: &AnyQueue, key: u64, to: &mut Vec<usize>) {
-    let packet = Packet::new(key, 1000);
-    match queue {
-        AnyQueue::FqCodel(queue) => to.push(queue.queue_of(key)),
-        AnyQueue::FqPie(queue) => to.push(queue.queue_of(key)),
-        AnyQueue::Cake(queue) => to.push(queue.queue_of(&packet)),
-        AnyQueue::Sfq(queue) => to.push(queue.bin_of(&packet)),
-        AnyQueue::SfqRed(queue) => to.push(queue.bin_of(key)),
-        AnyQueue::Drr(queue) => to.push(queue.class_of(&packet)),
-        AnyQueue::Wfq(queue) => to.push(queue.class_of(&packet)),
-        AnyQueue::Ewfq(queue) => to.push(queue.class_of(&packet)),
-        AnyQueue::BcPqp(queue) => to.push(queue.policy().class_of(&packet)),
-        AnyQueue::Sfb(queue) => to.extend(queue.policy().places_of(key)),
-        AnyQueue::Sfred(queue) => to.extend(queue.policy().places_of(key)),
-        AnyQueue::Hhf(queue) => to.extend(queue.places_of(key)),
-        AnyQueue::Afq(queue) => to.extend(queue.places_of(key)),
-        AnyQueue::Tide(queue) => to.extend(queue.rule().places_of(&packet)),
-        _ => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,13 +162,6 @@ mod tests {
     const CROWD: &str = "[network]\nrate = \"10 Mbit/s\"\nlimit = \"125 kB\"\n\
         [[group]]\nname = \"users\"\nsource = \"sack\"\ncount = 10\n\
         [[group]]\nname = \"flood\"\nsource = \"cbr\"\nrate = \"1 Mbit/s\"\nforge = \"colliding\"\n";
-
-    /// The places of `key` in the queue as it will be.
-    fn places(queue: &AnyQueue, ways: usize, key: u64) -> Vec<usize> {
-        let mut found = vec![];
-        put_places(queue, key, &mut found);
-        found.iter().map(|place| place / ways).collect()
-    }
 
     #[test]
     fn who_knows_the_secret_takes_users_places_alone() {
@@ -183,10 +191,9 @@ mod tests {
             if let Some((param, value)) = set {
                 config.set(param, value).unwrap();
             }
-            let (queue, ways) = twin(&layout, &plan, &config).unwrap();
-            let of = |key| places(&queue, ways, key);
-            let users: BTreeSet<usize> =
-                victims(&scenario, &plan).into_iter().flat_map(of).collect();
+            let twin = Twin::new(&layout, &plan, &config).unwrap();
+            let users = twin.all_places(victims(&scenario, &plan));
+            let mut places = vec![];
             let Some(SimForge { keys: ForgedKeys::Among(keys), .. }) =
                 &forged(&scenario, &plan, seed, Some(&config))[1]
             else {
@@ -194,7 +201,7 @@ mod tests {
             };
             assert!(keys.len() > 20, "{name}: {}", keys.len());
             for key in keys.iter() {
-                let places = of(*key);
+                twin.places(*key, &mut places);
                 assert!(
                     places.len() >= levels && places.iter().all(|p| users.contains(p)),
                     "{name}"
