@@ -160,11 +160,11 @@ def script(cell, queue, run):
     return "\n".join(lines) + "\n"
 
 
-def boot(cell, queue, run, kernel=OUT / "kernel" / "linux"):
-    """What the kernel printed."""
+def boot(what, script, kernel=OUT / "kernel" / "linux"):
+    """What the kernel printed that ran `script` as its first program."""
     with tempfile.TemporaryDirectory(dir=OUT) as home:
         path = Path(home) / "cell.sh"
-        path.write_text(script(cell, queue, run))
+        path.write_text(script)
         path.chmod(0o755)
         words = [
             kernel,
@@ -195,7 +195,7 @@ def boot(cell, queue, run, kernel=OUT / "kernel" / "linux"):
         )
     if "@end" not in done.stdout or "@error" in done.stdout:
         sys.exit(
-            f"{cell.name}: {queue}: the kernel did not come to the end:\n{done.stdout[-3000:]}{done.stderr[-1000:]}"
+            f"{what}: the kernel did not come to the end:\n{done.stdout[-3000:]}{done.stderr[-1000:]}"
         )
     return done.stdout
 
@@ -287,7 +287,8 @@ def main():
 
     def one(case):
         cell, queue, run = case
-        return rows(CELLS[cell], queue, run, boot(CELLS[cell], queue, run))
+        text = boot(f"{cell}: {queue}", script(CELLS[cell], queue, run))
+        return rows(CELLS[cell], queue, run, text)
 
     named = dict.fromkeys([*QUEUES, *(queue for cell in CELLS.values() for queue in cell.queues)])
     order = {queue: n for n, queue in enumerate(named)}

@@ -9,6 +9,8 @@ const SFQ_DEPTH: u64 = 127;
 /// What a full packet takes of the kernel's memory (its `truesize`), in bytes: a buffer of 2 KiB
 /// and what describes it. Cake's `memlimit` counts that, not lengths.
 const MEMORY: u64 = 2304;
+/// The bits of the kernel's word: RED's greatest threshold and the weight of its average share them.
+const WORD: u32 = 32;
 /// `tc` takes PIE's α and β in sixteenths.
 const SIXTEENTHS: f64 = 16.0;
 
@@ -149,14 +151,18 @@ impl Words<'_> {
         }
     }
 
-    /// The least burst that tc lets pass: its average is to cross `min` with it.
+    /// The least burst that tc lets pass: its average is to cross `min` with it. None if the kernel
+    /// has no bits left for such an average.
     fn burst(&self, unit: &str) -> Option<u64> {
         let size = |name| self.config.get(name)?.parse::<Size>().ok();
         let (min, max) = (size("min")?, size("max")?);
         Some(match unit {
             "bytes" => {
-                let average = self.link.mean_packet.get();
-                (2 * self.bytes(min) + self.bytes(max)) / (3 * average) + 1
+                let (average, least) = (self.link.mean_packet.get(), self.bytes(min));
+                let burst = (2 * least + self.bytes(max)) / (3 * average) + 1;
+                let bits = u64::BITS - self.bytes(max).leading_zeros();
+                let fits = bits + weight_bits(burst, least as f64 / average as f64)? < WORD;
+                return fits.then_some(burst);
             }
             _ => (2 * self.in_packets(min) + self.in_packets(max)) / 3 + 1,
         })
@@ -171,6 +177,19 @@ impl Words<'_> {
         let flows = (self.divisor("bins")? / 2).clamp(127, 65_408);
         Some(flows.max(self.packets().div_ceil(SFQ_DEPTH)))
     }
+}
+
+/// The weight 2^-w that `tc` finds for RED's average, as w: with it a burst of so many packets takes
+/// the average to `least` packets.
+fn weight_bits(burst: u64, least: f64) -> Option<u32> {
+    let above = burst as f64 + 1.0 - least;
+    let mut weight = 0.5;
+    (1..WORD).find(|_| {
+        let remains = (1.0f64 - weight).powi(burst.min(i32::MAX as u64) as i32);
+        let found = above <= (1.0 - remains) / weight;
+        weight /= 2.0;
+        found
+    })
 }
 
 #[cfg(test)]
@@ -236,6 +255,18 @@ mod tests {
         ),
         ("sfq/paper", "sfq limit 1250 depth 127 flows 512 divisor 1024 perturb 0 quantum 1514"),
     ];
+
+    #[test]
+    fn the_kernel_has_no_bits_for_a_long_average_of_long_queues() {
+        let told = |rate: u64, limit: u64| {
+            let (rate, limit) = (Rate::from_bps(rate), Size::Bytes(limit));
+            let row = QUEUES.iter().find(|row| row.name == "red").unwrap();
+            line(row, &Link { rate, limit, mean_packet: Bytes::new(1514) }).unwrap()
+        };
+        // A kernel took the one and refused the other (validation/linux/lines.py).
+        assert!(told(100_000_000, 1_250_000).is_some());
+        assert!(told(10_000_000_000, 50_000_000).is_none());
+    }
 
     #[test]
     fn the_queues_that_linux_has() {

@@ -130,6 +130,9 @@ fn on_linux(row: &Row, link: &Link) -> Result<Vec<Block>, ShowError> {
     let mut blocks = vec![Block::Heading("On Linux".into())];
     match linux::line(row, link).map_err(ShowError::Queue)? {
         None => {
+            if row.linux.is_some_and(|linux| linux.has_line()) {
+                blocks.push(Block::Text("Linux cannot take values of this size.".into()));
+            }
             let alone = row.linux.map_or("Linux has no such queue.", |linux| linux.differs);
             blocks.push(Block::Text(alone.into()));
         }

@@ -48,17 +48,19 @@ pub mod sources;
 pub use engine::{Simulation, simulate};
 pub use measure::delay::Delay;
 pub use measure::histogram::Histogram;
-#[doc(hidden)]
-pub use measure::meters::Trace;
+pub use measure::observers::{GroupObserved, LOSS_EVENT, Observed, STARVED};
 pub use measure::outcome::{
-    Completions, Count, Counters, Delays, FlowOutcome, GaugeSeries, GroupOutcome, LOSS_EVENT,
-    LinkOutcome, Outcome, Plan, QueueSeries,
+    Completions, Count, Counters, FlowOutcome, GaugeSeries, GroupOutcome, LinkOutcome, Outcome,
+    QueueSeries,
 };
+pub use measure::plan::{Delays, Plan};
 pub use measure::spread::Spread;
+#[doc(hidden)]
+pub use measure::trace::Trace;
 pub use net::forge::{Forge, ForgedKeys};
 pub use net::ids::{FlowId, GroupId, LinkId, NodeId};
 pub use net::medium::{Bleach, Jitter, Loss, MOST_JITTER, Medium, Reorder};
-pub use net::network::{Flow, LinkSpec, MOST, Network};
+pub use net::network::{FairShare, Flow, LinkSpec, MOST, Network};
 #[doc(hidden)]
 pub use reference::simulate_by_packet;
 pub use sources::{Cbr, Following, OnOff, Oscillating, Source, Tcp, Tfrc};

@@ -13,9 +13,11 @@ use crate::endpoint::ends::Ends;
 use crate::endpoint::receiver::Answer;
 use crate::endpoint::sender::Timers;
 use crate::event::queue::{Class, Key, NEVER};
-use crate::measure::meters::{Meters, Trace};
-use crate::measure::outcome::{Outcome, Plan};
+use crate::measure::meters::Meters;
+use crate::measure::outcome::Outcome;
+use crate::measure::plan::Plan;
 use crate::measure::queue_meter::QueueMeter;
+use crate::measure::trace::Trace;
 use crate::net::channel::Channel;
 use crate::net::flight::{Body, Flight, Waiting};
 use crate::net::ids::LinkId;
@@ -66,6 +68,8 @@ pub fn simulate_by_packet<Q: Qdisc>(
     network.check()?;
     plan.check(network.groups.len())?;
     let routes = Routes::find(&network)?;
+    let mut meters = Meters::new(&network, plan);
+    meters.trace = Some(Box::default());
     let extent = [network.groups.len(), network.flows.len()];
     let media = &network.media;
     let medium = |link: usize| media.get(&LinkId(link as u32));
@@ -83,8 +87,6 @@ pub fn simulate_by_packet<Q: Qdisc>(
         busy: false,
     };
     let links = network.links.iter_mut().enumerate().map(link).collect();
-    let mut meters = Meters::new(&network, plan);
-    meters.trace = Some(Box::default());
     let ends = Ends::new(&network, &routes, seed, |_| 0);
     let events_due = BinaryHeap::new();
     let mut run = Reference {

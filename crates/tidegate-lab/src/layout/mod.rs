@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tidegate::{Bytes, Rate, Rng, Seed, Span, Time};
 use tidegate_packet::{Ends, FlowHasher};
-use tidegate_report::fair::STARVED;
+use tidegate_sim::FairShare;
 use tidegate_sim::sources::Period;
 
 use self::calls::Calls;
@@ -247,16 +247,15 @@ impl SeedPlan {
         self.flows.iter().map(|flow| routes.idle(flow)).collect()
     }
 
-    /// The goodput of each flow, in bit/s, below which it starves, its fair share being in
-    /// `shares`; 0 where it may be silent by itself within the measured time.
-    pub fn starved_below(&self, scenario: &Scenario, shares: &[f64]) -> Vec<f64> {
+    /// What each flow could have, its fair share in bit/s being in `shares`.
+    pub fn claims(&self, scenario: &Scenario, shares: &[f64]) -> Vec<FairShare> {
         let (from, to) = (Time::ZERO + scenario.run.warmup, Time::ZERO + scenario.run.duration);
-        let below = |(flow, share): (&PlannedFlow, &f64)| {
+        let claim = |(flow, &rate): (&PlannedFlow, &f64)| {
             let sends = scenario.groups[flow.group as usize].source.always_sends();
-            let throughout = flow.start <= from && flow.stop >= to && flow.data.is_none();
-            if sends && throughout { STARVED * share } else { 0.0 }
+            let runs = flow.start <= from && flow.stop >= to && flow.data.is_none();
+            FairShare { rate, throughout: sends && runs }
         };
-        self.flows.iter().zip(shares).map(below).collect()
+        self.flows.iter().zip(shares).map(claim).collect()
     }
 }
 

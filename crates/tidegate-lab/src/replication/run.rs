@@ -139,7 +139,6 @@ pub(crate) fn replicate(
     let seed = Seed::new(seed);
     let plan = SeedPlan::new(scenario, seed);
     let shares = plan.fair_shares(scenario);
-    let starved = plan.starved_below(scenario, &shares);
     let end = Time::ZERO + scenario.run.duration;
     let what = tidegate_sim::Plan {
         warmup: Time::ZERO + scenario.run.warmup,
@@ -153,21 +152,20 @@ pub(crate) fn replicate(
     let mut network = layout::network(scenario, &plan, seed, &forged, build).map_err(invalid)?;
     queue.links.iter().filter_map(Chosen::config).for_each(|config| network.ask(config.asks()));
     network.idle_ways(plan.idle_ways(scenario));
-    let outcome = simulate(network, starved, what, seed, news)?;
+    network.fair_shares(plan.claims(scenario, &shares));
+    let outcome = simulate(network, what, seed, news)?;
     let sample = Sample::new(&plan, &shares, &outcome, job.flows);
     news.cell();
     Ok((sample, with_series.then(|| series(seed.get(), &plan, &outcome))))
 }
 
-/// Runs `network`, whose flows starve below so many bit/s each, in pieces.
+/// Runs `network`, in pieces.
 fn simulate(
-    mut network: Network<Held>,
-    starved_below: Vec<f64>,
+    network: Network<Held>,
     what: tidegate_sim::Plan,
     seed: Seed,
     news: &Weighted<'_, '_>,
 ) -> Result<tidegate_sim::Outcome, RunError> {
-    network.starve_below(starved_below);
     let end = what.end.as_nanos() as u128;
     let mut simulation = Run::new(network, what, seed).map_err(invalid)?;
     let mut now = Time::ZERO;

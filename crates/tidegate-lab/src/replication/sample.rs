@@ -5,7 +5,7 @@ use tidegate::{DropReason, MarkReason, Span};
 use tidegate_report::fair::{self, Worst};
 use tidegate_report::{AggregateSample, Counts, FlowSample, GroupSample, Line, Quantity, Series};
 use tidegate_sim::sources::Period;
-use tidegate_sim::{Count, Counters, FlowOutcome, LinkOutcome, Outcome, Spread};
+use tidegate_sim::{Count, Counters, FlowOutcome, GroupOutcome, LinkOutcome, Outcome, Spread};
 
 use super::course::Course;
 use super::delays::{Delays, delays, milli};
@@ -157,8 +157,7 @@ impl AllFlows<'_> {
         let users: Vec<(f64, f64)> =
             by_key(plan, goodputs, own).into_iter().zip(by_key(plan, shares, own)).collect();
         let worst = Worst::of(users.iter().copied());
-        let synchrony: Vec<f64> =
-            outcomes().filter_map(|f| ratio(f.loss_events as u64, g.loss_events)).collect();
+        let synchrony: Vec<f64> = outcomes().filter_map(|f| synchronization(f, g)).collect();
         let starved: Vec<f64> = outcomes().filter_map(starved_time).collect();
         let base = self.queues.base(&g.counters);
         let more = EndToEnd::new(plan, outcome, index);
@@ -239,8 +238,7 @@ impl AllFlows<'_> {
             rate_cov: f.windows.variation(),
             packets: counts(&f.counters, |c| c.packets),
             bytes: counts(&f.counters, |c| c.bytes),
-            loss_synchronization: ratio(f.loss_events as u64, g.loss_events)
-                .filter(|_| g.flows > 1),
+            loss_synchronization: synchronization(f, g).filter(|_| g.flows > 1),
             starved_time: starved_time(f),
         };
         OfFlow { group, metrics }
@@ -249,7 +247,15 @@ impl AllFlows<'_> {
 
 /// The part of its windows in which `flow` starved, if that is known.
 fn starved_time(flow: &FlowOutcome) -> Option<f64> {
-    ratio(flow.starved?, flow.windows.count)
+    ratio(flow.observed.starved?, flow.windows.count)
+}
+
+// Both say what starving is, and neither crate knows the other.
+const _: () = assert!(tidegate_sim::STARVED == fair::STARVED);
+
+/// The part of the congestion events of its `group` in which `flow` lost.
+fn synchronization(flow: &FlowOutcome, group: &GroupOutcome) -> Option<f64> {
+    ratio(flow.observed.loss_events as u64, group.observed.loss_events)
 }
 
 /// Jain's index over what the flow key makes one flow, since that is what can be given equal

@@ -55,8 +55,10 @@ use tidegate::{ConfigError, Qdisc, Seed, Time};
 
 use crate::endpoint::ends::Ends;
 use crate::event::queue::{Class, EventQueue, Heap, Key, NONE};
-use crate::measure::meters::{Meters, Trace};
-use crate::measure::outcome::{Outcome, Plan};
+use crate::measure::meters::Meters;
+use crate::measure::outcome::Outcome;
+use crate::measure::plan::Plan;
+use crate::measure::trace::Trace;
 use crate::net::flight::Waiting;
 use crate::net::line::FlightLine;
 use crate::net::merge::Merge;
@@ -143,6 +145,7 @@ impl<Q: Qdisc> Simulation<Q> {
         plan.check(network.groups.len())?;
         let routes = Routes::find(&network)?;
         let wires: Vec<Wire> = network.links.iter().map(|l| Wire::new(l.rate, l.delay)).collect();
+        let meters = Meters::new(&network, &plan);
         let mut sources_by_slot = Vec::new();
         let ports = ports::ports(&mut network, &routes, (&plan, seed), |port| {
             add_slot(&mut sources_by_slot, EventSource::Port(port))
@@ -162,7 +165,7 @@ impl<Q: Qdisc> Simulation<Q> {
         let events_due = EventQueue::new(sources_by_slot.len());
         check_horizon(events_due.horizon().min(timers[0].pending.horizon()), plan.end)?;
         let mut run = Simulation {
-            meters: Meters::new(&network, &plan),
+            meters,
             network,
             plan,
             routes,

@@ -2,7 +2,7 @@
 use tidegate::{Qdisc, Seed, Time};
 
 use super::{AHEAD, Simulation};
-use crate::measure::outcome::Plan;
+use crate::measure::plan::Plan;
 use crate::measure::queue_meter::QueueMeter;
 use crate::net::channel::Channel;
 use crate::net::flight::Flight;

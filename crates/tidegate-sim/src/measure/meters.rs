@@ -8,32 +8,19 @@ use crate::event::queue::NEVER;
 use crate::measure::delay::Delay;
 use crate::measure::end_to_end::EndToEnd;
 use crate::measure::histogram::{BITS, Histogram, coarser, part, parts, quantile};
+use crate::measure::observers::{Observer, Observers, Sighting};
 use crate::measure::outcome::{
-    Completions, Count, Counters, Delays, FlowOutcome, GroupOutcome, LinkOutcome, Outcome, Plan,
+    Completions, Count, Counters, FlowOutcome, GroupOutcome, LinkOutcome, Outcome,
 };
+use crate::measure::plan::{Delays, Plan};
 use crate::measure::spread::{Spread, Windows};
+use crate::measure::trace::Trace;
 use crate::net::flight::{Body, Flight, flag};
 use crate::net::ids::GroupId;
 use crate::net::network::Network;
 
 /// The bins per octave of a flow's histogram, as a power of two.
 const FLOW_BITS: u32 = 3;
-
-/// A packet sent or delivered, for tests: time, flow, sequence number, length.
-pub type Sight = (u64, u32, u32, u16);
-
-/// A record of every packet, for tests.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trace {
-    /// Packets sent by senders.
-    pub sent: Vec<Sight>,
-    /// Packets delivered to receivers.
-    pub delivered: Vec<Sight>,
-    /// Packets dropped by queues: time, link, flow, length.
-    pub dropped: Vec<Sight>,
-    /// Packets lost behind queues: the same.
-    pub lost: Vec<Sight>,
-}
 
 /// A flow's counters and its group.
 #[derive(Clone, Copy, Debug)]
@@ -65,8 +52,7 @@ pub(crate) struct Meters {
     windows: Vec<Windows>,
     /// What each flow lost behind queues; empty where nothing can be.
     lost: Vec<Count>,
-    /// The congestion events in which each flow lost.
-    pub loss_events: Vec<u32>,
+    pub observers: Observers,
     tau: u64,
     step: u64,
     /// The grid interval used last: its start, and the index of its first cell.
@@ -104,9 +90,9 @@ impl Meters {
                 Spread::default();
                 if plan.delays == Delays::Flows { flows } else { 0 }
             ],
-            windows: windows(network, plan),
+            windows: vec![Windows::new(); if plan.rate_window.is_some() { flows } else { 0 }],
             lost: vec![Count::default(); if network.loses() { flows } else { 0 }],
-            loss_events: vec![0; flows],
+            observers: Observers::new(network, plan),
             tau: plan.rate_window.map_or(NEVER, |tau| tau.as_nanos()),
             step: plan.step.map_or(NEVER, |s| s.as_nanos()),
             interval: (0, 0),
@@ -141,6 +127,8 @@ impl Meters {
             let again = data.flags() & flag::AGAIN != 0;
             counters.retransmits += again as u64;
             counters.retransmitted_bytes += if again { data.len() as u64 } else { 0 };
+            let packet = self.sighting(at, flow, data);
+            self.observers.sent(packet);
         }
         if let Some(trace) = &mut self.trace {
             trace.sent.push((at, flow, data.seq(), data.len() as u16));
@@ -161,8 +149,13 @@ impl Meters {
             let FlowMeter { counters, group } = &mut self.flows[flow as usize];
             counters.delivered.add(data.len());
             counters.goodput_bytes += new;
-            if let Some(windows) = self.windows.get_mut(flow as usize) {
-                windows.add(at, [data.len() as u64, new], self.warmup, self.tau);
+            let packet = Sighting { at, flow, group: *group, len: data.len() };
+            self.observers.delivered(packet, new);
+            if let Some(windows) = self.windows.get_mut(flow as usize)
+                && let Some([bytes, new]) =
+                    windows.add(at, [data.len() as u64, new], self.warmup, self.tau)
+            {
+                self.observers.window(flow, bytes, new);
             }
             if self.delays != Delays::Off {
                 let took = at - data.born;
@@ -229,6 +222,12 @@ impl Meters {
         Some(self.interval.1 + self.group(flow))
     }
 
+    /// A packet of `flow` at `at`, as observers see it.
+    #[inline(always)]
+    pub fn sighting(&self, at: u64, flow: u32, data: Body) -> Sighting {
+        Sighting { at, flow, group: self.flows[flow as usize].group, len: data.len() }
+    }
+
     /// The group of `flow`.
     #[inline]
     pub fn group(&self, flow: u32) -> usize {
@@ -290,12 +289,18 @@ impl Meters {
 
     /// Sums up.
     pub fn finish<Q>(
-        self,
+        mut self,
         network: &Network<Q>,
         plan: Plan,
         links: Vec<LinkOutcome>,
         events: u64,
     ) -> Outcome {
+        let whole = self.window / self.tau;
+        for (flow, windows) in (0..).zip(&mut self.windows) {
+            if let Some([bytes, new]) = windows.close_by(self.warmup + whole * self.tau) {
+                self.observers.window(flow, bytes, new);
+            }
+        }
         let flows: Vec<FlowOutcome> = (0..self.flows.len()).map(|flow| self.flow(flow)).collect();
         let mut groups: Vec<GroupOutcome> =
             (0..network.groups.len()).map(|g| self.group_outcome(g, network, &links)).collect();
@@ -332,9 +337,8 @@ impl Meters {
         let kept = parts(FLOW_BITS);
         let counts = self.flow_delays.get(index * kept..(index + 1) * kept).unwrap_or(&[]);
         let of = |q| quantile(FLOW_BITS, counts, q);
-        let whole = self.window / self.tau;
-        let windows = |w: &Windows| w.finish(whole, self.warmup + whole * self.tau);
-        let (windows, starved) = self.windows.get(index).map(windows).unwrap_or_default();
+        let windows = self.windows.get(index).map(|w| w.spread(self.window / self.tau));
+        let windows = windows.unwrap_or_default();
         let more = self.more.as_ref().map(|more| more.of_flow(index));
         FlowOutcome {
             group: GroupId(group),
@@ -348,8 +352,7 @@ impl Meters {
                 p99: of(0.99),
             },
             windows,
-            starved,
-            loss_events: self.loss_events[index],
+            observed: self.observers.of_flow(index, windows.count),
             loss_runs: more.map(|(_, runs)| runs),
             finished: more.map(|(at, _)| Time::from_nanos(at)).filter(|at| *at > Time::ZERO),
             drop_gaps: self.drop_gaps.get(index).copied().unwrap_or_default(),
@@ -375,22 +378,12 @@ impl Meters {
             one_way: self.one_way[index].delay(),
             round_trip: self.round_trip[index].delay(),
             drop_gaps: merged(links.iter().map(|link| &link.group_drop_gaps[index])),
-            loss_events: links.iter().map(|link| link.group_loss_events[index] as u64).sum(),
+            observed: self.observers.of_group(index),
             completions: Completions { transfers: *transfers, time: times.delay() },
             variation: more.map(|[variation, _]| variation),
             startup: more.map(|[_, startup]| startup),
         }
     }
-}
-
-/// The windows of each flow, if there are any.
-fn windows<Q>(network: &Network<Q>, plan: &Plan) -> Vec<Windows> {
-    let Some(tau) = plan.rate_window else { return vec![] };
-    let least = |flow: usize| {
-        let rate = network.starved_below.get(flow).copied().unwrap_or(0.0);
-        (rate / 8.0 * tau.as_secs()) as f32
-    };
-    (0..network.flows.len()).map(|flow| Windows::new(least(flow))).collect()
 }
 
 fn merged<'s>(spreads: impl Iterator<Item = &'s Spread>) -> Spread {

@@ -4,101 +4,14 @@
 //!
 //! A packet counts once per queue that it passes: through two queues it is `offered` twice.
 //! Acknowledgements count only in the figures of the queues that they pass, in no flow's.
-use tidegate::{ConfigError, DropReason, MarkReason, Rate, Span, Time};
+use tidegate::{DropReason, MarkReason, Rate, Span, Time};
 
 use crate::measure::delay::Delay;
 use crate::measure::histogram::Histogram;
+use crate::measure::observers::{GroupObserved, Observed};
+use crate::measure::plan::Plan;
 use crate::measure::spread::Spread;
 use crate::net::ids::{GroupId, LinkId};
-
-/// The most readings of a series, over all groups.
-const MOST_READINGS: u64 = 10_000_000;
-
-/// How long a congestion event of a group lasts: a usual round trip. It begins with a drop of one
-/// of the group's data packets while no other is on; it is counted for each queue by itself.
-pub const LOSS_EVENT: Span = Span::from_millis(100);
-
-/// What to run: how long, and what to keep.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
-    /// The end of the warm-up; nothing before it counts.
-    pub warmup: Time,
-    /// The end of the run.
-    pub end: Time,
-    /// The grid of the series, counted from time zero; `None` for no series.
-    pub step: Option<Span>,
-    /// Whose queueing delays are kept as histograms.
-    pub delays: Delays,
-    /// The length τ of the windows in which each flow's rate is taken, counted from the end of the
-    /// warm-up; `None` for none.
-    pub rate_window: Option<Span>,
-}
-
-tidegate::choices! {
-    /// Whose queueing delays are kept as histograms (means are always kept).
-    pub enum Delays {
-        /// Nobody's.
-        Off = "off",
-        /// Each queued link's and each group's.
-        Groups = "groups",
-        /// Each flow's as well: 836 bytes a flow.
-        Flows = "flows",
-    }
-}
-
-impl Plan {
-    /// From time zero to `end`, no warm-up, no series, every delay kept.
-    pub const fn until(end: Time) -> Plan {
-        Plan { warmup: Time::ZERO, end, step: None, delays: Delays::Flows, rate_window: None }
-    }
-
-    /// Whether it can be run with so many groups.
-    ///
-    /// # Errors
-    /// Names the field, its value and the bound.
-    pub(crate) fn check(&self, groups: usize) -> Result<(), ConfigError> {
-        if self.warmup >= self.end {
-            return Err(ConfigError::new(
-                "warmup",
-                self.warmup,
-                format!("must be before the end, {}", self.end),
-            ));
-        }
-        if self.end > Time::ZERO + Span::from_secs(1e9) {
-            return Err(ConfigError::new("end", self.end, "must be at most 10^9 s"));
-        }
-        if let Some(step) = self.step {
-            let points = self.end.as_nanos() / step.as_nanos().max(1);
-            if step == Span::ZERO || points.saturating_mul(groups.max(1) as u64) > MOST_READINGS {
-                return Err(ConfigError::new(
-                    "step",
-                    step,
-                    "must be above 0 and give at most 10^7 readings",
-                ));
-            }
-        }
-        if self.rate_window == Some(Span::ZERO) {
-            return Err(ConfigError::new("rate_window", Span::ZERO, "must be above 0"));
-        }
-        Ok(())
-    }
-
-    /// The length of the measuring window.
-    pub const fn window(&self) -> Span {
-        self.end.since(self.warmup)
-    }
-
-    /// How many points the grid has: every step up to the end, the end included.
-    pub(crate) fn grid_points(&self) -> usize {
-        self.step.map_or(0, |step| (self.end.as_nanos() / step.as_nanos().max(1)) as usize)
-    }
-
-    /// The points of the grid.
-    pub(crate) fn grid(&self) -> impl Iterator<Item = Time> {
-        let step = self.step.unwrap_or_default().as_nanos();
-        (1..=self.grid_points() as u64).map(move |i| Time::from_nanos(i * step))
-    }
-}
 
 /// Packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -196,22 +109,19 @@ pub struct FlowOutcome {
     pub counters: Counters,
     /// Its data packets that links lost behind their queues.
     pub lost: Count,
-    /// Its packets' delay in queues; percentiles with [`Delays::Flows`], good to an eighth; no
+    /// Its packets' delay in queues; percentiles with [`Delays::Flows`](crate::Delays::Flows), good to an eighth; no
     /// standard deviation.
     pub delay: Delay,
     /// The bytes delivered in each whole [`rate window`](Plan::rate_window).
     pub windows: Spread,
-    /// In how many of these it [starved](crate::Network::starve_below); `None` if that is not
-    /// known.
-    pub starved: Option<u64>,
-    /// The [congestion events](LOSS_EVENT) of its group in which it lost a packet.
-    pub loss_events: u32,
+    /// What meters beside the counters yield.
+    pub observed: Observed,
     /// The runs of its losses: a packet lost belongs to the run of the one lost before if its
     /// number follows. With [idle ways](crate::Network::idle_ways).
     pub loss_runs: Option<u32>,
     /// When its latest transfer was finished; with [idle ways](crate::Network::idle_ways).
     pub finished: Option<Time>,
-    /// The gaps between its drops at the same queue, in nanoseconds; with [`Delays::Flows`].
+    /// The gaps between its drops at the same queue, in nanoseconds; with [`Delays::Flows`](crate::Delays::Flows).
     pub drop_gaps: Spread,
 }
 
@@ -229,17 +139,17 @@ pub struct GroupOutcome {
     pub lost: Count,
     /// Its packets' delay in queues.
     pub delay: Delay,
-    /// Its packets' delays in queues; empty with [`Delays::Off`].
+    /// Its packets' delays in queues; empty with [`Delays::Off`](crate::Delays::Off).
     pub delays: Histogram,
-    /// From sender to receiver, of packets delivered; empty with [`Delays::Off`].
+    /// From sender to receiver, of packets delivered; empty with [`Delays::Off`](crate::Delays::Off).
     pub one_way: Delay,
-    /// Round-trip times: from sending a packet to its acknowledgement. Empty with [`Delays::Off`]
+    /// Round-trip times: from sending a packet to its acknowledgement. Empty with [`Delays::Off`](crate::Delays::Off)
     /// and for open-loop flows.
     pub round_trip: Delay,
     /// The gaps between drops of any of its packets at the same queue, in nanoseconds.
     pub drop_gaps: Spread,
-    /// Its [congestion events](LOSS_EVENT), over all queues.
-    pub loss_events: u64,
+    /// What meters beside the counters yield.
+    pub observed: GroupObserved,
     /// Flows, or transfers of one, that came to their end: how long they took.
     pub completions: Completions,
     /// How much longer packets took from sender to receiver than on an
@@ -298,9 +208,7 @@ pub struct LinkOutcome {
     pub drop_gaps: Spread,
     /// The gaps between its drops of data packets of each group.
     pub group_drop_gaps: Vec<Spread>,
-    /// The [congestion events](LOSS_EVENT) of each group here.
-    pub group_loss_events: Vec<u32>,
-    /// Delays in the queue; empty with [`Delays::Off`].
+    /// Delays in the queue; empty with [`Delays::Off`](crate::Delays::Off).
     pub delays: Histogram,
     /// The queue on the grid; `None` without a grid.
     pub series: Option<QueueSeries>,

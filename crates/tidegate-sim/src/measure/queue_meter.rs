@@ -6,9 +6,9 @@ use tidegate::{Backlog, DropReason, Gauge, MarkReason, Qdisc, Size, Span, Time};
 use crate::measure::delay::Delay;
 use crate::measure::histogram::{BITS, Histogram, part};
 use crate::measure::meters::Meters;
-use crate::measure::outcome::{
-    Count, Delays, GaugeSeries, LOSS_EVENT, LinkOutcome, Plan, QueueSeries,
-};
+use crate::measure::observers::Observer;
+use crate::measure::outcome::{Count, GaugeSeries, LinkOutcome, QueueSeries};
+use crate::measure::plan::{Delays, Plan};
 use crate::measure::spread::Gaps;
 use crate::net::channel::Sent;
 use crate::net::flight::Flight;
@@ -46,9 +46,6 @@ pub(crate) struct QueueMeter {
     /// The gaps between the drops of each group and, if they are kept, of each flow.
     group_gaps: Vec<Gaps>,
     flow_gaps: Vec<Gaps>,
-    /// Each group's congestion events, and the last of them in which each flow lost.
-    events: Vec<LossEvents>,
-    lost_in: Vec<u32>,
     keep: bool,
     /// Since the last reading: waiting times and packets that left, packets offered and dropped.
     step_waited: u64,
@@ -90,8 +87,6 @@ impl QueueMeter {
             gaps: Gaps::NONE,
             group_gaps: vec![Gaps::NONE; groups],
             flow_gaps: vec![Gaps::NONE; kept],
-            events: vec![LossEvents::default(); groups],
-            lost_in: vec![0; flows],
             keep: plan.delays != Delays::Off,
             step_waited: 0,
             step_left: 0,
@@ -152,14 +147,11 @@ impl QueueMeter {
                 meters.flows[flight.flow as usize].counters.dropped.add(flight.body.len());
                 let group = meters.group(flight.flow);
                 self.group_gaps[group].note(at);
-                let (event, last) =
-                    (self.events[group].at(at), &mut self.lost_in[flight.flow as usize]);
-                if std::mem::replace(last, event) != event {
-                    meters.loss_events[flight.flow as usize] += 1;
-                }
                 if let Some(gaps) = self.flow_gaps.get_mut(flight.flow as usize) {
                     gaps.note(at);
                 }
+                let packet = meters.sighting(at, flight.flow, flight.body);
+                meters.observers.dropped(packet, self.link);
             }
         }
         if flight.body.is_data() {
@@ -173,6 +165,8 @@ impl QueueMeter {
             self.marks[why as usize].add(flight.body.len());
             if flight.body.is_data() {
                 meters.flows[flight.flow as usize].counters.marked.add(flight.body.len());
+                let packet = meters.sighting(at, flight.flow, flight.body);
+                meters.observers.marked(packet, self.link);
             }
         }
     }
@@ -269,7 +263,6 @@ impl QueueMeter {
             delay: Delay { mean, ..self.delays.delay() },
             drop_gaps: self.gaps.spread,
             group_drop_gaps: self.group_gaps.iter().map(|gaps| gaps.spread).collect(),
-            group_loss_events: self.events.iter().map(|events| events.number).collect(),
             delays: self.delays,
             series: self.series,
         }
@@ -302,27 +295,6 @@ impl Carried {
 
     fn bits(&self) -> f64 {
         self.bytes as f64 * 8.0 + self.edges
-    }
-}
-
-/// The congestion events of a group at one queue.
-#[derive(Clone, Copy, Debug, Default)]
-struct LossEvents {
-    /// When the latest ends.
-    until: u64,
-    /// How many there were: the number of the latest, from 1.
-    number: u32,
-}
-
-impl LossEvents {
-    /// The number of the event to which a loss at `at` belongs.
-    #[inline]
-    fn at(&mut self, at: u64) -> u32 {
-        if self.number == 0 || at >= self.until {
-            self.number += 1;
-            self.until = at + LOSS_EVENT.as_nanos();
-        }
-        self.number
     }
 }
 

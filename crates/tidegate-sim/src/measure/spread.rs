@@ -98,16 +98,12 @@ impl Gaps {
 /// Bytes in successive windows of one length. Deliveries to a flow come in order, so only one
 /// window is open. One cache line.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(align(64))]
 pub(crate) struct Windows {
     /// The end of the open window.
     until: u64,
     /// The bytes in it so far, and those of them that are new to the receiver.
-    bytes: u64,
-    new: u64,
-    /// With fewer new bytes in a window the flow starves.
-    least: f32,
-    /// Closed windows in which it did not starve.
-    fed: u32,
+    open: [u64; 2],
     /// The bytes of those that are closed, added up, and their squares.
     sum: u128,
     squares: u128,
@@ -116,41 +112,50 @@ pub(crate) struct Windows {
 const _: () = assert!(size_of::<Windows>() == 64);
 
 impl Windows {
-    /// Windows of a flow that starves with fewer than `least` new bytes in one; of zero it never
-    /// does.
-    pub const fn new(least: f32) -> Windows {
-        Windows { until: 0, bytes: 0, new: 0, least, fed: 0, sum: 0, squares: 0 }
+    /// Empty ones.
+    pub const fn new() -> Windows {
+        Windows { until: 0, open: [0; 2], sum: 0, squares: 0 }
     }
 
-    /// `len` bytes come at `at`, `new` of them new; windows of `width` begin at `begin`.
+    /// `len` bytes come at `at`, `new` of them new; windows of `width` begin at `begin`. What the
+    /// window before had, if that is over now and had any.
     #[inline]
-    pub fn add(&mut self, at: u64, [len, new]: [u64; 2], begin: u64, width: u64) {
+    pub fn add(
+        &mut self,
+        at: u64,
+        [len, new]: [u64; 2],
+        begin: u64,
+        width: u64,
+    ) -> Option<[u64; 2]> {
+        let mut closed = None;
         if at >= self.until {
-            self.close();
+            closed = self.close();
             self.until = begin + ((at - begin) / width + 1) * width;
         }
-        self.bytes += len;
-        self.new += new;
+        self.open[0] += len;
+        self.open[1] += new;
+        closed
     }
 
-    fn close(&mut self) {
-        if self.bytes > 0 {
-            self.fed += u32::from(self.new as f32 >= self.least);
-            let mut closed = Spread { count: 0, sum: self.sum, squares: self.squares };
-            closed.add(self.bytes);
-            (self.sum, self.squares) = (closed.sum, closed.squares);
-            (self.bytes, self.new) = (0, 0);
-        }
+    /// The same of a window that is over at `end`.
+    pub fn close_by(&mut self, end: u64) -> Option<[u64; 2]> {
+        if self.until <= end { self.close() } else { None }
     }
 
-    /// The bytes of each of the first `windows` windows, which end at `end`, the empty ones too;
-    /// and in how many of these the flow starved, if that is known.
-    pub fn finish(mut self, windows: u64, end: u64) -> (Spread, Option<u64>) {
-        if self.until <= end {
-            self.close();
+    fn close(&mut self) -> Option<[u64; 2]> {
+        let closed = std::mem::take(&mut self.open);
+        if closed[0] == 0 {
+            return None;
         }
-        let starved = (self.least > 0.0).then(|| windows.saturating_sub(self.fed as u64));
-        (Spread { count: windows, sum: self.sum, squares: self.squares }, starved)
+        let mut all = self.spread(0);
+        all.add(closed[0]);
+        (self.sum, self.squares) = (all.sum, all.squares);
+        Some(closed)
+    }
+
+    /// The bytes of each closed window, of `windows` in all: in the others nothing came.
+    pub const fn spread(&self, windows: u64) -> Spread {
+        Spread { count: windows, sum: self.sum, squares: self.squares }
     }
 }
 
@@ -182,14 +187,17 @@ mod tests {
         [5, 5, 9, 20].into_iter().for_each(|at| gaps.note(at));
         assert_eq!(gaps.spread, [0, 4, 11].into_iter().collect());
         // Windows of 10 from 100 on; the last, from 140 on, is not whole.
-        let mut windows = Windows::new(6.0);
+        let (mut windows, mut closed) = (Windows::new(), vec![]);
         for (at, len) in [(100, 3), (109, 2), (110, 7), (135, 1), (141, 100)] {
-            windows.add(at, [len, len.min(50)], 100, 10);
+            closed.extend(windows.add(at, [len, len.min(50)], 100, 10));
         }
+        assert_eq!(closed, [[5, 5], [7, 7], [1, 1]], "the one between had nothing");
         let of = |values: &[u64]| values.iter().copied().collect::<Spread>();
-        assert_eq!(windows.finish(4, 140), (of(&[5, 7, 0, 1]), Some(3)));
-        assert_eq!(windows.finish(5, 150), (of(&[5, 7, 0, 1, 100]), Some(3)));
-        assert_eq!(Windows::new(1.0).finish(3, 130), (of(&[0, 0, 0]), Some(3)));
-        assert_eq!(Windows::new(0.0).finish(3, 130), (of(&[0, 0, 0]), None));
+        let mut longer = windows;
+        assert_eq!(windows.close_by(140), None, "the last is not over");
+        assert_eq!(windows.spread(4), of(&[5, 7, 0, 1]));
+        assert_eq!(longer.close_by(150), Some([100, 50]));
+        assert_eq!(longer.spread(5), of(&[5, 7, 0, 1, 100]));
+        assert_eq!(Windows::new().spread(3), of(&[0, 0, 0]));
     }
 }

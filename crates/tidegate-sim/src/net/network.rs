@@ -30,8 +30,8 @@ pub struct Network<Q = AnyQueue> {
     pub(crate) forged: BTreeMap<FlowId, Forge>,
     pub(crate) asks: Asks,
     pub(crate) dscp: BTreeMap<FlowId, u8>,
-    /// The goodput in bit/s below which each flow starves; none if that is not known.
-    pub(crate) starved_below: Vec<f64>,
+    /// What each flow could have; none if that is not known.
+    pub(crate) fair_shares: Vec<FairShare>,
     /// What each flow's idle way takes a packet of no length, and one of 64 KiB.
     pub(crate) idle: Vec<[Span; 2]>,
 }
@@ -79,6 +79,15 @@ pub struct Flow {
     pub source: Source,
 }
 
+/// What a flow could have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FairShare {
+    /// Its fair share of the links on its way, in bit/s.
+    pub rate: f64,
+    /// Whether it has something to send throughout the measured time.
+    pub throughout: bool,
+}
+
 impl<Q> Default for Network<Q> {
     fn default() -> Self {
         Network::new()
@@ -98,7 +107,7 @@ impl<Q> Network<Q> {
             forged: BTreeMap::new(),
             asks: Asks::NOTHING,
             dscp: BTreeMap::new(),
-            starved_below: vec![],
+            fair_shares: vec![],
             idle: vec![],
         }
     }
@@ -178,10 +187,9 @@ impl<Q> Network<Q> {
         FlowId(self.flows.len() as u32 - 1)
     }
 
-    /// Counts the [rate windows](crate::Plan::rate_window) in which a flow starves: in which its
-    /// goodput is below its entry of `rates`, in bit/s.
-    pub fn starve_below(&mut self, rates: Vec<f64>) {
-        self.starved_below = rates;
+    /// Says what each flow could have, for figures that compare this with what it gets.
+    pub fn fair_shares(&mut self, shares: Vec<FairShare>) {
+        self.fair_shares = shares;
     }
 
     /// Measures the variation of delays, start-up times and runs of losses (RFC 7928 §2). `idle` is

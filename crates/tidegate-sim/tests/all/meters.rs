@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tidegate::{Bytes, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
 use tidegate_sim::sources::Handshake;
 use tidegate_sim::{
-    Cbr, Delay, Flow, GroupId, LOSS_EVENT, Network, NodeId, Outcome, Plan, Simulation, Source,
-    Spread, Tcp, Trace,
+    Cbr, Delay, FairShare, Flow, GroupId, LOSS_EVENT, Network, NodeId, Outcome, Plan, STARVED,
+    Simulation, Source, Spread, Tcp, Trace,
 };
 
 const WARMUP: u64 = 1_000_000_000;
 const END: u64 = 9_000_000_000;
 const TAU: u64 = 250_000_000;
 const STEP: u64 = 400_000_000;
-/// The flows' rates in bit/s below which they starve; of the last it is not known.
-const STARVED: [f64; 3] = [1.62e6, 0.43e6, 0.0];
+/// The flows' fair shares in bit/s, as if; the last may be silent by itself.
+const SHARES: [(f64, bool); 3] = [(16.2e6, true), (4.3e6, true), (17e6, false)];
 
 fn plan() -> Plan {
     Plan {
@@ -54,7 +54,7 @@ fn two_queues() -> (Outcome, Trace) {
     network.flow(flow(through, a, c, cbr(2.3, 1000, 0.9)));
     network.flow(flow(through, a, c, cbr(0.6, 500, 0.5)));
     network.flow(flow(cross, a, b, cbr(1.7, 1200, 1.0)));
-    network.starve_below(STARVED.to_vec());
+    network.fair_shares(SHARES.map(|(rate, throughout)| FairShare { rate, throughout }).into());
     let long = |nanos_a_byte: u64, delay: u64| {
         [delay, delay + 65_536 * nanos_a_byte].map(Span::from_nanos)
     };
@@ -249,11 +249,11 @@ fn congestion_events_and_who_loses_in_them() {
     for (g, group) in outcome.groups.iter().enumerate() {
         let all: Vec<_> =
             [0, 1].into_iter().flat_map(|link| loss_events(&outcome, &trace, g, link)).collect();
-        assert_eq!(group.loss_events, all.len() as u64, "{}", group.name);
+        assert_eq!(group.observed.loss_events, all.len() as u64, "{}", group.name);
         together += all.iter().filter(|flows| flows.len() > 1).count();
         for (f, flow) in (0..).zip(&outcome.flows).filter(|(_, flow)| flow.group.index() == g) {
             let lost = all.iter().filter(|flows| flows.contains(&f)).count();
-            assert_eq!(flow.loss_events as usize, lost, "flow {f}");
+            assert_eq!(flow.observed.loss_events as usize, lost, "flow {f}");
         }
     }
     assert!(together > 20, "both flows lose in {together} events: too few to tell anything");
@@ -262,17 +262,17 @@ fn congestion_events_and_who_loses_in_them() {
 #[test]
 fn windows_in_which_a_flow_starves() {
     let (outcome, trace) = two_queues();
-    for ((f, flow), least) in (0..).zip(&outcome.flows).zip(STARVED) {
+    for ((f, flow), (share, throughout)) in (0..).zip(&outcome.flows).zip(SHARES) {
         // Of these sources everything that is delivered is new.
         let mut windows = vec![0u64; ((END - WARMUP) / TAU) as usize];
         for &(at, _, _, len) in trace.delivered.iter().filter(|s| s.1 == f && counts(s.0)) {
             windows[((at - WARMUP) / TAU) as usize] += len as u64;
         }
         let rate = |bytes: u64| bytes as f64 * 8.0 / (TAU as f64 / 1e9);
-        let starved = windows.iter().filter(|bytes| rate(**bytes) < least).count();
-        assert_eq!(flow.starved, (least > 0.0).then_some(starved as u64), "flow {f}");
+        let starved = windows.iter().filter(|bytes| rate(**bytes) < STARVED * share).count();
+        assert_eq!(flow.observed.starved, throughout.then_some(starved as u64), "flow {f}");
         assert!(
-            least == 0.0 || (2..30).contains(&starved),
+            !throughout || (2..30).contains(&starved),
             "flow {f}: {starved} tell nothing, {windows:?}"
         );
     }
