@@ -9,7 +9,7 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use tidegate::{Rate, Span};
-use tidegate_gateway::device::ring::Ring;
+use tidegate_gateway::device::ring::PacketRing;
 use tidegate_gateway::run::plan::GatePlan;
 use tidegate_gateway::run::way::Secret;
 use tidegate_lab::{Place, Problem, Problems};
@@ -147,7 +147,7 @@ fn check_plan(link: &LinkConfig, plan: &GatePlan) {
     );
     let lines = link.lines(plan);
     assert!(lines.iter().all(|(name, text)| !name.is_empty() && !text.is_empty()), "{lines:?}");
-    if plan.memory() - 2 * Ring::memory(plan.mtu()) <= TRIED {
+    if plan.memory() - 2 * PacketRing::memory(plan.mtu()) <= TRIED {
         plan.lanes(SECRET, ()).expect("what was planned can be built");
         plan.instead_of(plan, SECRET).expect("a plan may follow itself");
     }

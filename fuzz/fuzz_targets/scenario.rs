@@ -4,11 +4,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tidegate_lab::{QueueSpec, Scenario, Set, check};
+use tidegate_lab::{QueueSpec, Scenario, Override, check};
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
-    let sets: Vec<Set> =
+    let sets: Vec<Override> =
         text.lines().filter_map(|l| l.strip_prefix("#set ")?.parse().ok()).take(8).collect();
     if let Some(line) = text.lines().next()
         && let Ok(spec) = line.parse::<QueueSpec>()

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{Link, Span};
-use tidegate_gateway::demo::{Demo, FRAME, Process, Rig, Spoofed, Tcp, Trial, Users, possible};
+use tidegate_gateway::demo::{
+    Demo, FRAME, KernelTcp, Process, Rig, Spoofed, Trial, Users, possible,
+};
 use tidegate_packet::FlowKey;
 use tidegate_report::fair::Worst;
 use tidegate_report::{Figure, human};
@@ -134,7 +136,7 @@ fn measure(queue: &str, flow_key: FlowKey) -> std::io::Result<Found> {
         delay: Span::from_millis(20),
         flow_key,
         rehash: None,
-        tcp: Tcp::Full,
+        tcp: KernelTcp::Full,
         groups: vec![],
         warmup: Span::ZERO,
         duration: Span::ZERO,

@@ -5,12 +5,12 @@ use std::time::SystemTime;
 use tidegate::Bytes;
 use tidegate_lab::results::{Begun, Manifest};
 use tidegate_lab::{
-    Job, Outcome, QueueSpec, RunError, Scenario, Set, command, overloads, results, run, shipped,
-    skipped,
+    Job, Override, QueueOutcome, QueueSpec, RunError, Scenario, command, overloads, results, run,
+    shipped, skipped,
 };
 use tidegate_packet::{CaptureError, Fault};
 use tidegate_report::Document;
-use tidegate_report::html::{self, ReportInput, Run};
+use tidegate_report::html::{self, ChartedResult, ReportInput};
 use tidegate_report::table::{self, Look};
 
 use crate::failure::Failure;
@@ -22,12 +22,12 @@ const REPORT: &str = "report.html";
 
 /// Arguments of a simulation.
 #[derive(Debug, clap::Args)]
-pub struct Experiment {
+pub struct SimulationArgs {
     /// A scenario file, or the name of a shipped scenario (see `tidegate list scenarios`)
     scenario: String,
     /// Change a value of the scenario, PATH=VALUE, as in run.duration=30s; give it several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
-    sets: Vec<Set>,
+    sets: Vec<Override>,
     /// Number of replications, 1 to 10000; without it, the scenario's own
     #[arg(
         long,
@@ -57,8 +57,8 @@ pub struct Experiment {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Whether --out writes report.html, which has about 1 MB
-    #[arg(long, value_name = "WHETHER", value_enum, default_value_t = Report::On, requires = "out")]
-    report: Report,
+    #[arg(long, value_name = "WHETHER", value_enum, default_value_t = ReportWanted::On, requires = "out")]
+    report: ReportWanted,
     /// Print the result as JSON (schema tidegate.result/1) instead of a table
     #[arg(long)]
     json: bool,
@@ -69,7 +69,7 @@ pub struct Experiment {
 
 /// Whether a report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Report {
+pub enum ReportWanted {
     /// It is.
     On,
     /// It is not.
@@ -78,14 +78,14 @@ pub enum Report {
 
 /// What `--json` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum JsonShape {
     /// One document.
     One,
     /// A list of documents.
     List,
 }
 
-impl Experiment {
+impl SimulationArgs {
     /// The scenario, with every argument applied that changes it.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl Experiment {
         &self,
         scenario: Scenario,
         queues: Vec<QueueSpec>,
-        shape: Shape,
+        shape: JsonShape,
     ) -> Result<(), Failure> {
         let begun = begin();
         interrupt::listen();
@@ -129,7 +129,7 @@ impl Experiment {
         }
         if let Some(dir) = &self.out {
             let mut files = results::files(&job.scenario, &outcomes);
-            if self.report == Report::On {
+            if self.report == ReportWanted::On {
                 let scenario = job.scenario.resolved();
                 files.push(report(&job.scenario.title, Some(&scenario), &outcomes));
             }
@@ -152,7 +152,7 @@ impl Experiment {
 ///
 /// # Errors
 /// There is none, or it is wrong.
-pub fn open(argument: &str, sets: &[Set]) -> Result<Scenario, Failure> {
+pub fn open(argument: &str, sets: &[Override]) -> Result<Scenario, Failure> {
     let opened = shipped::open(argument, sets).map_err(Failure::input)?;
     if opened.shipped {
         let version = env!("CARGO_PKG_VERSION");
@@ -165,9 +165,9 @@ pub fn open(argument: &str, sets: &[Set]) -> Result<Scenario, Failure> {
 ///
 /// # Errors
 /// It cannot be written.
-pub fn json(documents: &[Document], shape: Shape) -> Result<(), Failure> {
+pub fn json(documents: &[Document], shape: JsonShape) -> Result<(), Failure> {
     let text = match (shape, documents) {
-        (Shape::One, [one]) => one.to_json(),
+        (JsonShape::One, [one]) => one.to_json(),
         _ => Document::list_to_json(documents),
     };
     output::print(&format!("{text}\n"))
@@ -189,11 +189,16 @@ pub fn human(documents: &[Document], most: usize) -> Result<(), Failure> {
 }
 
 /// The HTML report on `outcomes`.
-pub fn report(title: &str, scenario: Option<&str>, outcomes: &[Outcome]) -> results::File {
-    let runs = outcomes.iter().map(|o| Run::of(&o.document).with_series(&o.series)).collect();
+pub fn report(
+    title: &str,
+    scenario: Option<&str>,
+    outcomes: &[QueueOutcome],
+) -> results::ResultFile {
+    let runs =
+        outcomes.iter().map(|o| ChartedResult::of(&o.document).with_series(&o.series)).collect();
     let command = command::line(arguments().into_iter().skip(1));
     let page = html::render(&ReportInput { title, runs, scenario, command: Some(&command) });
-    results::File { name: REPORT.into(), bytes: page.into_bytes() }
+    results::ResultFile { name: REPORT.into(), bytes: page.into_bytes() }
 }
 
 /// Writes a result directory whole or not at all, and says where it lies. `manifest` is what it is
@@ -203,10 +208,10 @@ pub fn report(title: &str, scenario: Option<&str>, outcomes: &[Outcome]) -> resu
 /// It cannot be written, or Ctrl-C came before.
 pub fn write(
     dir: &Path,
-    files: &[results::File],
+    files: &[results::ResultFile],
     manifest: Manifest,
     begun: Begun,
-    sets: &[Set],
+    sets: &[Override],
 ) -> Result<(), Failure> {
     let settings = sets.iter().map(|set| format!("{}={}", set.path, set.value)).collect();
     let manifest = manifest.made(begun.how(arguments(), settings));

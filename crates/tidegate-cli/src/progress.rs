@@ -60,7 +60,7 @@ impl Watch for Onlooker {
 }
 
 /// One of several measurements, looked on at.
-pub struct Part<'o> {
+pub struct ProgressPart<'o> {
     onlooker: &'o Onlooker,
     done: usize,
     of: usize,
@@ -68,14 +68,14 @@ pub struct Part<'o> {
 
 impl Onlooker {
     /// Looks on at the measurement that comes after `done` of `of`.
-    pub fn part(&self, done: usize, of: usize) -> Part<'_> {
-        Part { onlooker: self, done, of }
+    pub fn part(&self, done: usize, of: usize) -> ProgressPart<'_> {
+        ProgressPart { onlooker: self, done, of }
     }
 }
 
-impl tidegate_gateway::demo::Watch for Part<'_> {
+impl tidegate_gateway::demo::DemoWatch for ProgressPart<'_> {
     fn progress(&self, fraction: f64) {
-        let Part { done, of, .. } = *self;
+        let ProgressPart { done, of, .. } = *self;
         self.onlooker.progress(Progress {
             fraction: (done as f64 + fraction) / of as f64,
             done,

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{Link, Span};
 use tidegate_gateway::demo::{
-    Demo, FRAME, Process, Rig, SERVER, Spoofed, Tcp, Trial, has_congestion_control, possible,
+    Demo, FRAME, KernelTcp, Process, Rig, SERVER, Spoofed, Trial, has_congestion_control, possible,
 };
 use tidegate_gateway::machine::namespaces::{Namespace, skip};
 use tidegate_packet::FlowKey;
@@ -42,7 +42,7 @@ fn demo() -> Demo {
         delay: Span::from_millis(5),
         flow_key: FlowKey::FiveTuple,
         rehash: None,
-        tcp: Tcp::Full,
+        tcp: KernelTcp::Full,
         groups: vec![],
         warmup: Span::ZERO,
         duration: Span::ZERO,

@@ -19,7 +19,7 @@ use serde_json::Value;
 use standing::{flooded, gate};
 use tidegate_gateway::watch::http::Listener;
 use tidegate_gateway::watch::snapshot::Snapshot;
-use tidegate_gateway::watch::web::{Bounds, Web};
+use tidegate_gateway::watch::web::{WatcherLimits, WebPage};
 
 const HERE: &str = "127.0.0.1:0";
 
@@ -27,11 +27,11 @@ const HERE: &str = "127.0.0.1:0";
 struct Served {
     now: Arc<Mutex<Snapshot>>,
     address: SocketAddr,
-    web: Option<Web>,
+    web: Option<WebPage>,
 }
 
 impl Served {
-    fn at(address: &str, bounds: Bounds) -> Served {
+    fn at(address: &str, bounds: WatcherLimits) -> Served {
         let listener = Listener::bind(address.parse().unwrap()).unwrap();
         let address = listener.address().unwrap();
         // A flood of 398 Mbit/s, second by second.
@@ -42,12 +42,15 @@ impl Served {
             *now = flooded(&now);
             now.clone()
         };
-        let web = Web::serve(listener, next, bounds).unwrap();
+        let web = WebPage::serve(listener, next, bounds).unwrap();
         Served { now, address, web: Some(web) }
     }
 
     fn new() -> Served {
-        Served::at(HERE, Bounds { every: Duration::from_millis(50), ..Bounds::default() })
+        Served::at(
+            HERE,
+            WatcherLimits { every: Duration::from_millis(50), ..WatcherLimits::default() },
+        )
     }
 
     fn url(&self) -> String {
@@ -143,7 +146,7 @@ fn a_picture_that_is_held_stays_and_names_are_no_markup() {
 fn a_new_page_begins_with_the_past_and_forgets_what_is_old() {
     let Some(mut page) = Page::open() else { return };
     let every = Duration::from_millis(5);
-    let served = Served::at(HERE, Bounds { every, points: 40, ..Bounds::default() });
+    let served = Served::at(HERE, WatcherLimits { every, points: 40, ..WatcherLimits::default() });
     open(&mut page, &served.url());
     page.wait("tidegate.past.length === 300");
     open(&mut page, &served.url());
@@ -171,7 +174,8 @@ fn a_stream_that_breaks_is_said_and_taken_up_again_and_so_is_the_end() {
     page.wait("document.getElementById('state').className === 'state broken'");
     drop(page);
     let Some(mut page) = Page::open() else { return };
-    let few = Bounds { pages: 1, every: Duration::from_millis(50), ..Bounds::default() };
+    let few =
+        WatcherLimits { pages: 1, every: Duration::from_millis(50), ..WatcherLimits::default() };
     let served = Served::at(HERE, few);
     assert_ne!(served.address.to_string(), address);
     open(&mut page, &served.url());

@@ -15,16 +15,16 @@ use nix::unistd::Pid;
 use tidegate::{Link, MarkReason, Rate, Size, Span, Time, catalog};
 use tidegate_gateway::device::guard::Unguarded;
 use tidegate_gateway::device::port::Port;
-use tidegate_gateway::device::ring::Ring;
+use tidegate_gateway::device::ring::PacketRing;
 use tidegate_gateway::machine::clock;
 use tidegate_gateway::machine::host;
 use tidegate_gateway::machine::namespaces::{Namespace, alone, cable, possible};
 use tidegate_gateway::path::gate::Gate;
 use tidegate_gateway::run::plan::{GatePlan, Settings};
-use tidegate_gateway::run::pump::{Commands, Request, Waits, pump};
+use tidegate_gateway::run::pump::{Commands, PumpRequest, Waits, pump};
 use tidegate_gateway::run::wakes;
 use tidegate_gateway::run::way::{Secret, Way};
-use tidegate_gateway::watch::counters::Loss;
+use tidegate_gateway::watch::counters::LossReason;
 use tidegate_gateway::watch::observer::Observer;
 
 /// A full frame of Ethernet, in bytes.
@@ -152,7 +152,7 @@ fn bare_loop(waits: Waits, gap: f64, during: Duration) -> Vec<u64> {
 }
 
 /// Sends a fifth more than `rate`, a few frames at a time, and does `besides` in between.
-fn feed(west: &mut Ring, rate: Rate, during: Duration, mut besides: impl FnMut()) {
+fn feed(west: &mut PacketRing, rate: Rate, during: Duration, mut besides: impl FnMut()) {
     let frame = [&SERVER[..], &CLIENT, &[0x88, 0xb5], &[0; LEN - 14]].concat();
     let begun = clock::now();
     let mut offered = 0u64;
@@ -214,7 +214,7 @@ impl Observer for Late {
     fn sent(&mut self, at: Time, _: Span, _: Option<MarkReason>, _: &[u8]) {
         self.0.push(clock::now().since(at).as_nanos() as f64);
     }
-    fn lost(&mut self, _: Time, _: Loss, _: &[u8]) {}
+    fn lost(&mut self, _: Time, _: LossReason, _: &[u8]) {}
 }
 
 struct Rig {
@@ -244,8 +244,8 @@ impl Rig {
         rig
     }
 
-    fn ring(of: &Namespace, name: &str) -> Ring {
-        of.inside(|| Ring::open(name)).expect("a namespace").expect("a ring")
+    fn ring(of: &Namespace, name: &str) -> PacketRing {
+        of.inside(|| PacketRing::open(name)).expect("a namespace").expect("a ring")
     }
 
     /// Runs a drop-tail gate at `rate` while `work` does its work.
@@ -253,7 +253,7 @@ impl Rig {
         &self,
         waits: Waits,
         rate: Rate,
-        work: impl FnOnce(&mut Ring) -> T,
+        work: impl FnOnce(&mut PacketRing) -> T,
     ) -> (T, Vec<f64>) {
         let (inner, outer) = (Rig::ring(&self.gate, "if1"), Rig::ring(&self.gate, "if2"));
         let mut west = Rig::ring(&self.clients, "west");
@@ -266,7 +266,8 @@ impl Rig {
                     plan.lanes(Secret { hash: [1, 2], seed: 3 }, Late::new()).expect("lanes");
                 let mut gate = Gate::new(lane, wire, inner, outer);
                 let _ = (host::keep_memory(), host::come_first());
-                let request = || if stop.load(Relaxed) { Request::End } else { Request::GoOn };
+                let request =
+                    || if stop.load(Relaxed) { PumpRequest::End } else { PumpRequest::GoOn };
                 let mut tell = |_| ();
                 let commands = Commands { waits, ..Commands::new(&request, &mut tell) };
                 pump(&mut gate, &mut Unguarded, commands).expect("the pump");
@@ -348,7 +349,7 @@ fn plan(rate: Rate) -> GatePlan {
 
 /// Of every frame that is there for `address`: the number in an echo, and when the kernel took it
 /// from the wire, in ns.
-fn stamps(ring: &mut Ring, address: &[u8; 6], into: &mut Vec<(u16, u64)>) {
+fn stamps(ring: &mut PacketRing, address: &[u8; 6], into: &mut Vec<(u16, u64)>) {
     ring.receive(usize::MAX, &mut |frame| {
         if frame.bytes[..6] == address[..] {
             into.push((

@@ -34,8 +34,8 @@ pub use process::Process;
 use processors::Processors;
 pub use rig::{Rig, SERVER};
 pub use spoof::{Spoofed, Users};
-use traffic::{DemoFlow, Traffic};
-pub use traffic::{Group, Sending};
+use traffic::{DemoFlow, DemoTraffic};
+pub use traffic::{DemoGroup, SendingPattern};
 
 /// What every measurement has in common.
 #[derive(Clone, Debug)]
@@ -51,10 +51,10 @@ pub struct Demo {
     /// How often flows get new keys before the queue; as is usual for the queue if nobody says.
     pub rehash: Option<Rehash>,
     /// How TCP repairs losses and answers.
-    pub tcp: Tcp,
+    pub tcp: KernelTcp,
     /// Who sends; those that heed congestion first, since they are connected before the flood
     /// comes.
-    pub groups: Vec<Group>,
+    pub groups: Vec<DemoGroup>,
     /// How long everybody sends before it counts.
     pub warmup: Span,
     /// How long is measured.
@@ -63,7 +63,7 @@ pub struct Demo {
 
 /// How the kernel's TCP repairs losses and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tcp {
+pub enum KernelTcp {
     /// With all that the kernel has.
     Full,
     /// As NewReno does (RFC 6582): no selective acknowledgements and what stands on them, no time
@@ -94,7 +94,7 @@ pub struct Measured {
 }
 
 /// Who looks on.
-pub trait Watch {
+pub trait DemoWatch {
     /// So much of the time that this measurement takes has gone, 0 to 1.
     fn progress(&self, fraction: f64);
     /// Whether to give up.
@@ -104,7 +104,7 @@ pub trait Watch {
 /// Why nothing was measured.
 #[derive(Debug)]
 pub enum DemoError {
-    /// [`Watch::cancelled`] said so.
+    /// [`DemoWatch::cancelled`] said so.
     Cancelled,
     /// What went wrong.
     Failed(io::Error),
@@ -143,29 +143,30 @@ impl Demo {
     ///
     /// # Errors
     /// See [`DemoError`]. Nothing is left behind.
-    pub fn measure(&self, trial: &Trial, watch: &dyn Watch) -> Result<Measured, DemoError> {
+    pub fn measure(&self, trial: &Trial, watch: &dyn DemoWatch) -> Result<Measured, DemoError> {
         // Who asks to stop may hit more than us, and is not to be told that something broke.
         self.measured(trial, watch)
             .map_err(|error| if watch.cancelled() { DemoError::Cancelled } else { error })
     }
 
-    fn measured(&self, trial: &Trial, watch: &dyn Watch) -> Result<Measured, DemoError> {
+    fn measured(&self, trial: &Trial, watch: &dyn DemoWatch) -> Result<Measured, DemoError> {
         let begun = Instant::now();
         let flows = traffic::flows(&self.groups);
         let rig = Rig::new(flows.len() as u16, MTU)?;
         rig.lay_past(MTU)?;
         rig.buffer(Bytes::new(4 * self.window().get()))?;
-        if self.tcp == Tcp::NewReno {
+        if self.tcp == KernelTcp::NewReno {
             rig.repair_as_newreno()?;
         }
         let processors = Processors::divide()?;
         processors.as_gateway()?;
         let gate = self.gate(&rig, trial)?;
         processors.as_others()?;
-        let mut running = Running { demo: self, watch, begun, gate, traffic: Traffic::default() };
+        let mut running =
+            Running { demo: self, watch, begun, gate, traffic: DemoTraffic::default() };
         running.until_open(&rig)?;
         let meter = WireMeter::start(&rig, flows.len())?;
-        running.traffic = Traffic::listen(&rig, &self.groups)?;
+        running.traffic = DemoTraffic::listen(&rig, &self.groups)?;
         let time = Duration::from_nanos((self.warmup + self.duration).as_nanos()) + SPARE;
         let group_of = |flow: &DemoFlow| flow.group;
         for (place, group) in flows.chunk_by(|a, b| group_of(a) == group_of(b)).enumerate() {
@@ -252,10 +253,10 @@ impl Demo {
 /// A measurement under way.
 struct Running<'d> {
     demo: &'d Demo,
-    watch: &'d dyn Watch,
+    watch: &'d dyn DemoWatch,
     begun: Instant,
     gate: Process,
-    traffic: Traffic,
+    traffic: DemoTraffic,
 }
 
 impl Running<'_> {

@@ -12,9 +12,9 @@ use tidegate::{
 use tidegate_gateway::path::overhead::Overhead;
 use tidegate_gateway::path::sort::Sorter;
 use tidegate_gateway::watch::fair::Sharing;
-use tidegate_gateway::watch::meter::{Classes, Meter};
-use tidegate_gateway::watch::offenders::{Alarm, Offenders, Rules};
-use tidegate_gateway::watch::sample::Sample;
+use tidegate_gateway::watch::meter::{ClassLayout, Meter};
+use tidegate_gateway::watch::offenders::{Alarm, OffenderRules, Offenders};
+use tidegate_gateway::watch::sample::GateSample;
 use tidegate_packet::{Ends, FlowHasher, FlowKey};
 use tidegate_sim::sources::Flavor;
 use tidegate_sim::{Cbr, Flow, Network, Plan, Simulation, Source, Tcp};
@@ -36,7 +36,7 @@ struct Watched {
     rate: Rate,
     meter: Meter,
     sorter: Sorter,
-    sample: Sample,
+    sample: GateSample,
     due: Time,
     offenders: Offenders,
     told: Arc<Mutex<Vec<Told>>>,
@@ -47,7 +47,7 @@ struct Heard<'a, S: ?Sized>(&'a mut Meter, &'a mut S);
 
 impl<S: Sink + ?Sized> Sink for Heard<'_, S> {
     fn dropped(&mut self, now: Time, packet: &Packet, why: DropReason) {
-        self.0.lost(packet.flow, packet, Classes::Current);
+        self.0.lost(packet.flow, packet, ClassLayout::Current);
         self.1.dropped(now, packet, why);
     }
     fn marked(&mut self, now: Time, packet: &Packet, why: MarkReason) {
@@ -74,16 +74,16 @@ impl Watched {
         Watched {
             queue: queue.build(link, Rng::from_seed(9)).unwrap(),
             rate: link.rate,
-            meter: Meter::new(&Rules::default(), classes),
+            meter: Meter::new(&OffenderRules::default(), classes),
             sorter: Sorter::new(
                 FlowHasher::new(FlowKey::FiveTuple, [1, 2]),
                 Overhead::default(),
                 &[],
                 &[],
             ),
-            sample: Sample::empty(classes, None),
+            sample: GateSample::empty(classes, None),
             due: Time::ZERO,
-            offenders: Offenders::new(Rules::default(), sharing),
+            offenders: Offenders::new(OffenderRules::default(), sharing),
             told,
         }
     }
@@ -117,7 +117,7 @@ impl Qdisc for Watched {
     fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
         self.look(now);
         let packet = self.queue.dequeue(now, &mut Heard(&mut self.meter, out))?;
-        self.meter.left(&packet, Classes::Current);
+        self.meter.left(&packet, ClassLayout::Current);
         self.meter.waited(now.since(packet.arrived));
         Some(packet)
     }

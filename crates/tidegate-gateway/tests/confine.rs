@@ -13,7 +13,7 @@ use caps::Capability;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use tidegate_gateway::machine::confine::{KEPT, Work, confine, give_up, keep_for};
+use tidegate_gateway::machine::confine::{KEPT, ThreadWork, confine, give_up, keep_for};
 
 /// A line of a thread's status.
 fn status(of: &str, key: &str) -> String {
@@ -53,11 +53,11 @@ fn what_a_gate_does_not_call_is_refused_in_every_thread_and_what_it_calls_is_not
     holds(kept | nice | lock, "to begin threads");
     thread::scope(|scope| {
         scope.spawn(|| {
-            keep_for(Work::Frames).unwrap();
+            keep_for(ThreadWork::Frames).unwrap();
             holds(kept, "to move frames");
         });
     });
-    keep_for(Work::Reloads).unwrap();
+    keep_for(ThreadWork::Reloads).unwrap();
     holds(lock, "to read a file again");
     give_up().unwrap();
     holds(0, "for nothing");

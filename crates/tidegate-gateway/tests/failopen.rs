@@ -7,9 +7,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use tidegate::{Span, Time};
-use tidegate_gateway::device::guard::{BEAT, Guard, Promise};
+use tidegate_gateway::device::guard::{BEAT, Guard, PromiseState};
 use tidegate_gateway::device::port::Port;
-use tidegate_gateway::device::ring::Ring;
+use tidegate_gateway::device::ring::PacketRing;
 use tidegate_gateway::machine::clock::now;
 use tidegate_gateway::machine::failopen::{self, FailOpen, GUARD, Passed, VALID, attach};
 use tidegate_gateway::machine::namespaces::{Namespace, cable, possible, skip};
@@ -142,7 +142,7 @@ fn it_forwards_both_ways_exactly_while_nobody_beats() {
     assert_eq!((rig.arrivals(), rig.arrivals_back()), (10, 10), "before the first beat");
     assert_eq!(gate.passed().unwrap(), [Passed { taken: 0, unmanaged: 10 }; 2]);
 
-    assert_eq!(gate.promise(later()), Promise::Lapsed, "there was none before");
+    assert_eq!(gate.promise(later()), PromiseState::Lapsed, "there was none before");
     assert_eq!(
         (rig.arrivals(), rig.arrivals_back()),
         (0, 0),
@@ -150,14 +150,14 @@ fn it_forwards_both_ways_exactly_while_nobody_beats() {
     );
     assert_eq!(gate.passed().unwrap(), [Passed { taken: 10, unmanaged: 10 }; 2]);
 
-    assert_eq!(gate.beat(), Promise::Kept);
+    assert_eq!(gate.beat(), PromiseState::Kept);
     sleep(Duration::from_nanos(VALID.as_nanos()));
     assert_eq!((rig.arrivals(), rig.arrivals_back()), (10, 10), "the heartbeat is stale");
-    assert_eq!(gate.promise(later()), Promise::Lapsed);
+    assert_eq!(gate.promise(later()), PromiseState::Lapsed);
     assert_eq!(rig.arrivals(), 0);
     gate.open().unwrap();
     assert_eq!(rig.arrivals(), 10, "said to be over");
-    assert_eq!(gate.promise(later()), Promise::Lapsed);
+    assert_eq!(gate.promise(later()), PromiseState::Lapsed);
     drop(gate);
     assert_eq!((rig.arrivals(), rig.arrivals_back()), (10, 10), "it outlives who loaded it");
 }
@@ -192,7 +192,7 @@ fn datagrams_of_every_length_pass_when_it_is_stale() {
 fn tags_stay_where_they_are_when_it_is_stale() {
     let Some(rig) = Rig::new("tags") else { return };
     let _gate = rig.install().unwrap();
-    let open = |end: &Namespace, name| end.inside(|| Ring::open(name).unwrap()).unwrap();
+    let open = |end: &Namespace, name| end.inside(|| PacketRing::open(name).unwrap()).unwrap();
     let (mut far, mut near) = (open(&rig.ends[0], "far"), open(&rig.ends[1], "near"));
     let addresses = [[0xff; 6], [2, 0, 0, 0, 0, 9]].concat();
     let tags: [&[u8]; 4] =
@@ -213,18 +213,18 @@ fn tags_stay_where_they_are_when_it_is_stale() {
 fn a_heartbeat_is_called_stale_by_us_before_it_is_by_the_kernel() {
     let Some(rig) = Rig::new("guard") else { return };
     let mut gate = rig.install().unwrap();
-    assert_eq!(gate.beat(), Promise::Lapsed);
+    assert_eq!(gate.beat(), PromiseState::Lapsed);
     let _ = gate.promise(now() + GUARD + Span::from_secs(30.0));
-    assert_eq!(gate.beat(), Promise::Kept, "fresh to both");
+    assert_eq!(gate.beat(), PromiseState::Kept, "fresh to both");
     let _ = gate.promise(now() + (GUARD - Span::from_micros(1)));
     assert_eq!(
         (gate.ours(), gate.beat()),
-        (false, Promise::Lapsed),
+        (false, PromiseState::Lapsed),
         "fresh to the kernel, not to us"
     );
     gate.open().unwrap();
     assert!(!gate.ours());
-    assert_eq!(gate.beat(), Promise::Lapsed);
+    assert_eq!(gate.beat(), PromiseState::Lapsed);
     assert!(gate.ours(), "renewed");
     sleep(Duration::from_nanos((VALID - GUARD).as_nanos()));
     assert!(!gate.ours() && BEAT < VALID - GUARD);
@@ -240,7 +240,7 @@ fn who_is_stopped_between_the_clock_and_the_renewal_is_told_that_it_had_lapsed()
     // no longer is.
     let until = now() + VALID;
     sleep(Duration::from_nanos(2 * short.as_nanos()));
-    assert_eq!(gate.promise(until), Promise::Lapsed);
+    assert_eq!(gate.promise(until), PromiseState::Lapsed);
 }
 
 #[test]

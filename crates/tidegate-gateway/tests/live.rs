@@ -14,13 +14,13 @@ use frames::{frame, label, runt};
 use tidegate::{Ecn, Link, Rng, Span, Time, catalog};
 use tidegate_gateway::device::guard::Unguarded;
 use tidegate_gateway::device::port::Port;
-use tidegate_gateway::device::ring::Ring;
+use tidegate_gateway::device::ring::PacketRing;
 use tidegate_gateway::machine::clock;
 use tidegate_gateway::machine::namespaces::{Namespace, alone, cable, possible, skip};
 use tidegate_gateway::path::gate::Gate;
 use tidegate_gateway::path::overhead::Overhead;
 use tidegate_gateway::run::plan::{GatePlan, Settings};
-use tidegate_gateway::run::pump::{Commands, Request, Waits, pump};
+use tidegate_gateway::run::pump::{Commands, PumpRequest, Waits, pump};
 use tidegate_gateway::run::way::{Secret, Way};
 use tidegate_gateway::watch::counters::Account;
 
@@ -59,9 +59,9 @@ impl Rig {
         Some(rig)
     }
 
-    fn ring(&self, namespace: &Namespace, name: &str) -> Ring {
+    fn ring(&self, namespace: &Namespace, name: &str) -> PacketRing {
         let slots = if self.mtu > 1500 { 2048 } else { 8192 };
-        namespace.inside(|| Ring::with_slots(name, slots)).unwrap().unwrap()
+        namespace.inside(|| PacketRing::with_slots(name, slots)).unwrap().unwrap()
     }
 
     /// Runs a gate while `work` does its work with a port on the clients' side and one on the
@@ -69,7 +69,7 @@ impl Rig {
     fn gate<T>(
         &self,
         wanted: &Wanted,
-        work: impl FnOnce(&mut Ring, &mut Ring) -> T,
+        work: impl FnOnce(&mut PacketRing, &mut PacketRing) -> T,
     ) -> (Account, T) {
         let (inner, outer) = (self.ring(&self.gate, "if1"), self.ring(&self.gate, "if2"));
         let (mut west, mut east) =
@@ -80,7 +80,8 @@ impl Rig {
             let gate = scope.spawn(|| {
                 let (lane, wire) = plan.lanes(Secret { hash: [1, 2], seed: 3 }, ()).unwrap();
                 let mut gate = Gate::new(lane, wire, inner, outer);
-                let request = || if stop.load(Relaxed) { Request::End } else { Request::GoOn };
+                let request =
+                    || if stop.load(Relaxed) { PumpRequest::End } else { PumpRequest::GoOn };
                 let mut tell = |event| panic!("{event:?}");
                 let commands =
                     Commands { waits: wanted.waits, ..Commands::new(&request, &mut tell) };
@@ -136,7 +137,7 @@ impl Wanted {
 }
 
 /// Receives until `count` frames have come or ten seconds have passed.
-fn receive(ring: &mut Ring, count: usize) -> Vec<Vec<u8>> {
+fn receive(ring: &mut PacketRing, count: usize) -> Vec<Vec<u8>> {
     let (mut frames, end) = (Vec::new(), clock::now() + Span::from_millis(10_000));
     while frames.len() < count && clock::now() < end {
         if ring.receive(64, &mut |frame| frames.push(frame.bytes.to_vec())).unwrap() == 0 {
@@ -243,7 +244,7 @@ fn under_a_flood_flows_stay_in_order_and_every_frame_is_accounted_for() {
 }
 
 /// How many frames are there; none may come before one of its flow that was sent before it.
-fn in_order(ring: &mut Ring, last: &mut [Option<u32>; 256]) -> u64 {
+fn in_order(ring: &mut PacketRing, last: &mut [Option<u32>; 256]) -> u64 {
     let mut count = 0;
     ring.receive(usize::MAX, &mut |frame| {
         count += 1;

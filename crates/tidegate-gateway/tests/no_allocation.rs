@@ -16,7 +16,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{Ecn, Link, Rng, Size, Span, Time};
 use tidegate_gateway::device::guard::Unguarded;
-use tidegate_gateway::device::port::{Port, Received, Unsent};
+use tidegate_gateway::device::port::{Port, ReceivedFrame, Unsent};
 use tidegate_gateway::path::gate::Gate;
 use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::way::{Secret, Way};
@@ -35,11 +35,15 @@ impl Port for Line {
         self.waiting.get().min(most)
     }
 
-    fn receive(&mut self, most: usize, take: &mut impl FnMut(Received<'_>)) -> io::Result<usize> {
+    fn receive(
+        &mut self,
+        most: usize,
+        take: &mut impl FnMut(ReceivedFrame<'_>),
+    ) -> io::Result<usize> {
         let count = self.waiting(most);
         for _ in 0..count {
             let bytes = &self.frames[self.next][..];
-            take(Received {
+            take(ReceivedFrame {
                 bytes,
                 wire_len: bytes.len() as u32,
                 stamp: Time::ZERO,

@@ -8,8 +8,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use tidegate_gateway::device::port::{Altered, Port, Received, Unsent};
-use tidegate_gateway::device::ring::Ring;
+use tidegate_gateway::device::port::{Altered, Port, ReceivedFrame, Unsent};
+use tidegate_gateway::device::ring::PacketRing;
 use tidegate_gateway::machine::namespaces::{Namespace, cable, possible, run, skip};
 use tidegate_gateway::watch::counters::Tally;
 
@@ -48,17 +48,21 @@ impl Rig {
         self.right.run(&["ip", "link", "set", "west", "address", WEST]).unwrap();
     }
 
-    fn east(&self) -> Ring {
-        self.left.inside(|| Ring::open("east")).unwrap().unwrap()
+    fn east(&self) -> PacketRing {
+        self.left.inside(|| PacketRing::open("east")).unwrap().unwrap()
     }
 
-    fn west(&self) -> Ring {
-        self.right.inside(|| Ring::open("west")).unwrap().unwrap()
+    fn west(&self) -> PacketRing {
+        self.right.inside(|| PacketRing::open("west")).unwrap().unwrap()
     }
 }
 
 /// Receives until `count` frames are there or two seconds have passed.
-fn receive<T>(ring: &mut Ring, count: usize, mut see: impl FnMut(Received<'_>) -> T) -> Vec<T> {
+fn receive<T>(
+    ring: &mut PacketRing,
+    count: usize,
+    mut see: impl FnMut(ReceivedFrame<'_>) -> T,
+) -> Vec<T> {
     let (mut seen, start) = (Vec::new(), Instant::now());
     while seen.len() < count && start.elapsed() < Duration::from_secs(2) {
         ring.receive(count - seen.len(), &mut |frame| seen.push(see(frame))).unwrap();
@@ -67,7 +71,7 @@ fn receive<T>(ring: &mut Ring, count: usize, mut see: impl FnMut(Received<'_>) -
 }
 
 /// Waits for `ring` to answer as `wanted`; the answer.
-fn until(ring: &mut Ring, wanted: impl Fn(&io::Result<usize>) -> bool) -> io::Result<usize> {
+fn until(ring: &mut PacketRing, wanted: impl Fn(&io::Result<usize>) -> bool) -> io::Result<usize> {
     let start = Instant::now();
     loop {
         let answer = ring.receive(64, &mut |_| ());
@@ -77,7 +81,7 @@ fn until(ring: &mut Ring, wanted: impl Fn(&io::Result<usize>) -> bool) -> io::Re
     }
 }
 
-fn whole(frame: Received<'_>) -> Vec<u8> {
+fn whole(frame: ReceivedFrame<'_>) -> Vec<u8> {
     assert_eq!((frame.wire_len as usize, frame.checksum_missing), (frame.bytes.len(), false));
     frame.bytes.to_vec()
 }
@@ -174,7 +178,7 @@ fn frames_that_do_not_fit_are_told() {
 fn a_full_ring_counts_what_it_missed_and_goes_round_many_times() {
     let Some(rig) = Rig::new(1500) else { return };
     let mut from = rig.west();
-    let mut to = rig.left.inside(|| Ring::with_slots("east", 100)).unwrap().unwrap();
+    let mut to = rig.left.inside(|| PacketRing::with_slots("east", 100)).unwrap().unwrap();
     let some: Vec<Vec<u8>> = (60..120).map(|len| frame(&[], len)).collect();
     for _ in 0..50 {
         send(&mut from, &some);
@@ -315,7 +319,8 @@ fn an_interface_that_was_taken_out_stays_gone_whatever_has_its_name() {
 #[test]
 fn a_ring_is_not_opened_where_there_is_nothing_to_open() {
     let Some(rig) = Rig::new(1500) else { return };
-    let open = |name: &str| rig.left.inside(|| Ring::open(name).unwrap_err().to_string()).unwrap();
+    let open =
+        |name: &str| rig.left.inside(|| PacketRing::open(name).unwrap_err().to_string()).unwrap();
     assert!(open("north").contains("interface north: No such device"), "{}", open("north"));
     assert!(
         open("").contains("1 to 15 bytes") && open("a-name-with-sixteen").contains("1 to 15 bytes")
@@ -335,7 +340,7 @@ fn an_mtu_that_no_ring_has_room_for_is_an_error() {
         [("65535", true), ("65537", false), ("100000000", false), ("2147483647", false)]
     {
         here.run(&["ip", "link", "set", "lo", "mtu", mtu]).unwrap();
-        match here.inside(|| Ring::open("lo")).unwrap() {
+        match here.inside(|| PacketRing::open("lo")).unwrap() {
             Ok(_) => assert!(fits, "{mtu}"),
             Err(why) => {
                 let told = format!(

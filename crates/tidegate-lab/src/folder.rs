@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::nearest::did_you_mean;
 use crate::problem::{Place, Problem};
-use crate::reader::{Kind as Toml, Node, Reader, Set, Table, scalar};
+use crate::reader::{Node, Override, Reader, Table, TomlValue as Toml, scalar};
 use crate::scenario::Scenario;
 
 /// A folder: its name and the texts of its files.
@@ -52,7 +52,7 @@ impl Description<'_, '_, '_> {
         };
         let mut parsed = vec![];
         for (list, set) in lists.iter().flat_map(|list| list.sets.iter().map(move |s| (list, s))) {
-            match set.parse::<Set>() {
+            match set.parse::<Override>() {
                 Ok(set) => parsed.push(set),
                 Err(error) => {
                     self.reader.refuse_key(list.table, list.key, format!("`{set}` {}", error.why));

@@ -57,10 +57,10 @@ pub mod suite;
 pub use check::{Check, check, skipped};
 pub use layout::overloads;
 pub use problem::{Place, Problem, Problems};
-pub use reader::Set;
+pub use reader::Override;
 #[cfg(feature = "full")]
-pub use replay::{Replay, ReplayError, Replayed, replay};
-pub use replication::{Job, Outcome, Progress, RunError, Watch, run, stats};
+pub use replay::{ReplayError, ReplayJob, Replayed, replay};
+pub use replication::{Job, Progress, QueueOutcome, RunError, Watch, run, stats};
 #[cfg(feature = "full")]
 pub use results::WriteError;
 pub use scenario::Scenario;

@@ -55,7 +55,7 @@ pub fn line(row: &Row, link: &Link) -> Result<Option<(String, Linux)>, ConfigErr
 
 /// The words for `tc`, with every brace filled; none if one asks for what is not there.
 fn filled(linux: &Linux, config: &AnyConfig, link: &Link) -> Option<String> {
-    let words = Words { config, link };
+    let words = TcWords { config, link };
     let mut text = String::new();
     let mut rest = linux.tc;
     while let Some((before, behind)) = rest.split_once('{') {
@@ -68,12 +68,12 @@ fn filled(linux: &Linux, config: &AnyConfig, link: &Link) -> Option<String> {
 }
 
 /// A queue's parameters in tc's words.
-struct Words<'c> {
+struct TcWords<'c> {
     config: &'c AnyConfig,
     link: &'c Link,
 }
 
-impl Words<'_> {
+impl TcWords<'_> {
     /// What stands in braces: a parameter or the limit, with its unit, or a word of its own.
     fn word(&self, asked: &str) -> Option<String> {
         let (name, unit) = asked.split_once(':').unwrap_or((asked, ""));

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tidegate_report::diff::Figures;
 use tidegate_report::{Document, SchemaName};
 
-use crate::reader::{self, Kind, Node, scalar};
+use crate::reader::{self, Node, TomlValue, scalar};
 use crate::results::{self, Manifest, parquet};
 
 /// The largest file that is read, in bytes.
@@ -163,7 +163,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Unreadable> {
 /// Path and value of each key of a scenario or a study; none of what is no TOML. Words for readers
 /// and plots are left out.
 fn settings(text: &str) -> Option<Vec<(String, String)>> {
-    let doc = reader::Document { file: "scenario.toml", text, sets: &[] };
+    let doc = reader::TomlDocument { file: "scenario.toml", text, sets: &[] };
     let root = doc.read().ok()?;
     let mut all = vec![];
     flatten(&root, "", &mut all);
@@ -174,19 +174,19 @@ fn settings(text: &str) -> Option<Vec<(String, String)>> {
 
 fn flatten(node: &Node, path: &str, into: &mut Vec<(String, String)>) {
     match &node.kind {
-        Kind::Table(entries) => {
+        TomlValue::Table(entries) => {
             for entry in entries {
                 let dot = if path.is_empty() { "" } else { "." };
                 flatten(&entry.node, &format!("{path}{dot}{}", entry.key), into);
             }
         }
-        Kind::List(items) => {
+        TomlValue::List(items) => {
             for (index, item) in items.iter().enumerate() {
                 let name = reader::name_of(item).map_or((index + 1).to_string(), String::from);
                 flatten(item, &format!("{path}.{name}"), into);
             }
         }
-        Kind::Flag(flag) => into.push((path.into(), flag.to_string())),
+        TomlValue::Flag(flag) => into.push((path.into(), flag.to_string())),
         _ => into.push((path.into(), reader::cut(&scalar(node).unwrap_or_default(), 60))),
     }
 }

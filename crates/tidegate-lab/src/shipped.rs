@@ -15,7 +15,7 @@ use std::path::Path;
 
 use crate::nearest::did_you_mean;
 use crate::problem::{Place, Problem, Problems};
-use crate::reader::Set;
+use crate::reader::Override;
 use crate::scenario::Scenario;
 
 /// Name and text of every shipped scenario, by name.
@@ -52,7 +52,7 @@ pub fn names() -> Vec<&'static str> {
 ///
 /// # Errors
 /// Neither is there, or what is there is wrong.
-pub fn open(argument: &str, sets: &[Set]) -> Result<Opened, Problems> {
+pub fn open(argument: &str, sets: &[Override]) -> Result<Opened, Problems> {
     let path = Path::new(argument);
     let file = || Scenario::open(path, sets).map(|scenario| Opened { scenario, shipped: false });
     if path.is_file() {
@@ -79,7 +79,7 @@ fn in_a_suite(path: &Path) -> Option<&'static str> {
 ///
 /// # Errors
 /// One of `sets` is wrong.
-pub fn read(name: &str, text: &str, sets: &[Set]) -> Result<Scenario, Problems> {
+pub fn read(name: &str, text: &str, sets: &[Override]) -> Result<Scenario, Problems> {
     Scenario::parse(text.as_bytes(), &format!("{name}.toml"), sets)
 }
 

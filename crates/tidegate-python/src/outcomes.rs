@@ -3,10 +3,10 @@ use std::path::PathBuf;
 
 use pyo3::exceptions::{PyIndexError, PyOSError};
 use pyo3::prelude::*;
-use tidegate_lab::replay::{self, Replay};
+use tidegate_lab::replay::{self, ReplayJob};
 use tidegate_lab::results::{How, Manifest, tables};
-use tidegate_lab::{Outcome, Scenario, results};
-use tidegate_report::html::{self, ReportInput, Run};
+use tidegate_lab::{QueueOutcome, Scenario, results};
+use tidegate_report::html::{self, ChartedResult, ReportInput};
 use tidegate_report::table::{self, Look};
 use tidegate_report::{Document, Tidy};
 
@@ -17,7 +17,7 @@ pub enum Origin {
     /// A simulation of this scenario.
     Scenario(Box<Scenario>),
     /// A replay.
-    Capture(Box<Replay>),
+    Capture(Box<ReplayJob>),
 }
 
 impl Origin {
@@ -43,7 +43,7 @@ impl Origin {
         }
     }
 
-    fn files(&self, outcomes: &[Outcome]) -> Vec<results::File> {
+    fn files(&self, outcomes: &[QueueOutcome]) -> Vec<results::ResultFile> {
         match self {
             Origin::Scenario(scenario) => results::files(scenario, outcomes),
             Origin::Capture(job) => replay::files(job, outcomes),
@@ -54,14 +54,14 @@ impl Origin {
 /// Results of one job, a document for each queue.
 #[pyclass(frozen)]
 pub struct Outcomes {
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<QueueOutcome>,
     origin: Origin,
     how: How,
 }
 
 impl Outcomes {
     /// `outcomes` of a job, and how they came about.
-    pub fn new(outcomes: Vec<Outcome>, origin: Origin, how: How) -> Outcomes {
+    pub fn new(outcomes: Vec<QueueOutcome>, origin: Origin, how: How) -> Outcomes {
         Outcomes { outcomes, origin, how }
     }
 
@@ -71,7 +71,7 @@ impl Outcomes {
     }
 
     /// The outcome at `index`, or all of them without one.
-    fn chosen(&self, index: Option<usize>) -> PyResult<&[Outcome]> {
+    fn chosen(&self, index: Option<usize>) -> PyResult<&[QueueOutcome]> {
         match index {
             None => Ok(&self.outcomes),
             Some(index) => self
@@ -81,7 +81,7 @@ impl Outcomes {
         }
     }
 
-    fn table(&self, index: Option<usize>, make: fn(&[Outcome]) -> Tidy) -> PyResult<Table> {
+    fn table(&self, index: Option<usize>, make: fn(&[QueueOutcome]) -> Tidy) -> PyResult<Table> {
         Table::new(&make(self.chosen(index)?))
     }
 }
@@ -145,8 +145,11 @@ impl Outcomes {
 
     /// The report as one page of HTML.
     fn report(&self) -> String {
-        let runs =
-            self.outcomes.iter().map(|o| Run::of(&o.document).with_series(&o.series)).collect();
+        let runs = self
+            .outcomes
+            .iter()
+            .map(|o| ChartedResult::of(&o.document).with_series(&o.series))
+            .collect();
         let (title, resolved) = (self.origin.title(), self.origin.resolved());
         let scenario = match self.origin {
             Origin::Scenario(_) => Some(resolved.as_str()),
@@ -159,7 +162,10 @@ impl Outcomes {
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| {
             let mut files = self.origin.files(&self.outcomes);
-            files.push(results::File { name: "report.html".into(), bytes: self.report().into() });
+            files.push(results::ResultFile {
+                name: "report.html".into(),
+                bytes: self.report().into(),
+            });
             let manifest = self.origin.manifest(&self.labels()).made(self.how.clone());
             results::write(&path, &files, &manifest)
         })

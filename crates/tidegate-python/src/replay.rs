@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use pyo3::prelude::*;
 use tidegate::units::UnitError;
 use tidegate::{Bytes, ConfigError, Size};
-use tidegate_lab::replay::{Replay, ReplayError, default_limit};
+use tidegate_lab::replay::{ReplayError, ReplayJob, default_limit};
 use tidegate_lab::results::Begun;
 use tidegate_packet::FlowKey;
 
@@ -31,19 +31,19 @@ pub struct Options {
 }
 
 impl Options {
-    fn job(&self, capture: PathBuf) -> Result<Replay, ConfigError> {
+    fn job(&self, capture: PathBuf) -> Result<ReplayJob, ConfigError> {
         let rate = value("rate", &self.rate)?;
         let mean_packet: Bytes = value("mean_packet", &self.mean_packet)?;
         let limit: Option<Size> =
             self.limit.as_deref().map(|limit| value("limit", limit)).transpose()?;
         let flow_key: FlowKey = value("flow_key", &self.flow_key)?;
-        let job = Replay {
+        let job = ReplayJob {
             limit: limit.unwrap_or_else(|| default_limit(rate, mean_packet)),
             mean_packet,
             flow_key,
             seed: self.seed,
             listed: self.listed,
-            ..Replay::new(capture, rate, specs(&self.queues)?)
+            ..ReplayJob::new(capture, rate, specs(&self.queues)?)
         };
         job.resolve()?;
         Ok(job)

@@ -5,7 +5,8 @@ use pyo3::prelude::*;
 use tidegate::{ConfigError, Rng};
 use tidegate_lab::results::Begun;
 use tidegate_lab::{
-    Job, Outcome, Problems, QueueSpec, RunError, Scenario, Set, overloads, shipped, skipped,
+    Job, Override, Problems, QueueOutcome, QueueSpec, RunError, Scenario, overloads, shipped,
+    skipped,
 };
 
 use crate::attend::attended;
@@ -70,8 +71,8 @@ pub fn run(
     let begun = Begun::at(SystemTime::now());
     let settings = options.sets.iter().map(|(path, value)| format!("{path}={value}")).collect();
     let given = if text { Given::Text } else { Given::Name };
-    let sets: Vec<Set> =
-        options.sets.into_iter().map(|(path, value)| Set { path, value }).collect();
+    let sets: Vec<Override> =
+        options.sets.into_iter().map(|(path, value)| Override { path, value }).collect();
     let wrong = |problems: Problems| failure::scenario(py, &problems);
     let scenario = open(scenario, given, &sets).map_err(wrong)?;
     let trouble = Trouble::default();
@@ -84,7 +85,7 @@ pub fn run(
     if let Some(error) = trouble.take() {
         return Err(error);
     }
-    let mut outcomes: Vec<Outcome> = run.map_err(|error| match error {
+    let mut outcomes: Vec<QueueOutcome> = run.map_err(|error| match error {
         RunError::Cancelled => failure::gave_up(),
         RunError::Invalid(problems) => wrong(problems),
     })?;
@@ -97,7 +98,7 @@ pub fn run(
     Ok((Outcomes::new(outcomes, Origin::Scenario(Box::new(job.scenario)), how), warnings))
 }
 
-fn open(scenario: &str, given: Given, sets: &[Set]) -> Result<Scenario, Problems> {
+fn open(scenario: &str, given: Given, sets: &[Override]) -> Result<Scenario, Problems> {
     match given {
         Given::Text => Scenario::parse(scenario.as_bytes(), TEXT, sets),
         Given::Name => shipped::open(scenario, sets).map(|opened| opened.scenario),

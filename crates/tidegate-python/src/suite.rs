@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use tidegate_lab::results::Begun;
 use tidegate_lab::study::RunsError;
 use tidegate_lab::suite as lab;
-use tidegate_lab::suite::{Asked, Length, Results, Scores, Suite};
+use tidegate_lab::suite::{Scores, Suite, SuiteLength, SuiteRequest, SuiteResults};
 use tidegate_lab::{Problems, QueueSpec, RunError};
 use tidegate_report::suite::render;
 
@@ -35,7 +35,7 @@ pub struct Options {
 #[pyclass(frozen, module = "tidegate._native")]
 pub struct Judged {
     suite: Suite,
-    results: Results,
+    results: SuiteResults,
     scores: Scores,
     command: String,
 }
@@ -91,8 +91,8 @@ pub fn run_suite(
     };
     QueueSpec::distinct(&queues).map_err(|(_, error)| failure::queue(py, &error))?;
     let tests = suite.tests(&options.tests).map_err(wrong)?;
-    let length = if options.quick { Length::Quick } else { Length::Full };
-    let asked = Asked { suite: &suite, tests, queues, length, seeds: options.seeds };
+    let length = if options.quick { SuiteLength::Quick } else { SuiteLength::Full };
+    let asked = SuiteRequest { suite: &suite, tests, queues, length, seeds: options.seeds };
     let out = options.out.as_deref();
     if let Some(dir) = out {
         lab::prepare(dir, &suite).map_err(|error| failure::refused(py, &error))?;

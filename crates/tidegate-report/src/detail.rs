@@ -185,10 +185,10 @@ mod tests {
 
     #[test]
     fn every_managed_link_has_its_own_figures_behind_the_queues() {
-        let link = |name: &str, used| crate::Link {
+        let link = |name: &str, used| crate::LinkResult {
             name: name.into(),
             utilization: Figure::exact(used),
-            ..crate::Link::default()
+            ..crate::LinkResult::default()
         };
         let mut document = Document { label: "red".into(), ..Document::default() };
         document.aggregate.utilization = Figure::exact(0.5);

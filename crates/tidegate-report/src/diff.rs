@@ -12,18 +12,18 @@ use std::collections::HashMap;
 use crate::interval::{self, Compared, Estimate};
 use crate::{Figure, Pool, pool};
 
-pub use figures::{Figures, LINK, Name, NoTable, Values};
+pub use figures::{FigureValues, Figures, LINK, MetricName, NoTable};
 
 /// The most figures that are compared.
 pub const MOST: usize = 2_000_000;
 
 /// A figure of two results.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct DiffRow {
     /// Scenario, what is varied, queue and group; the group is empty for the watched link.
     pub place: Vec<String>,
     /// The column.
-    pub metric: Name,
+    pub metric: MetricName,
     /// In the first result.
     pub a: Figure,
     /// In the second.
@@ -59,7 +59,7 @@ pub struct Diff {
     /// The queues, where each result has one and they are not the same.
     pub queues: Option<[String; 2]>,
     /// The figures: those that differ first, the least likely ones before others.
-    pub rows: Vec<Row>,
+    pub rows: Vec<DiffRow>,
     /// Places that one result has alone: of the first, of the second.
     pub alone: [usize; 2],
     /// Figures that are known in one result alone.
@@ -142,7 +142,7 @@ impl Diff {
 
     /// Says which differences are certain, and puts those that differ first.
     fn judge(&mut self) {
-        let chances: Vec<f64> = self.rows.iter().filter_map(Row::chance).collect();
+        let chances: Vec<f64> = self.rows.iter().filter_map(DiffRow::chance).collect();
         let bound = holm::bound(&chances, 0.05);
         for row in &mut self.rows {
             let beyond = row.chance().zip(bound).is_some_and(|(chance, bound)| chance <= bound);
@@ -150,7 +150,7 @@ impl Diff {
                 row.verdict = Likeness::Certain;
             }
         }
-        let chance = |row: &Row| match row.verdict {
+        let chance = |row: &DiffRow| match row.verdict {
             Likeness::Certain | Likeness::Differs => row.chance().unwrap_or(1.0),
             // The others stay in the order of the table.
             _ => 1.0,
@@ -161,7 +161,7 @@ impl Diff {
     }
 }
 
-impl Row {
+impl DiffRow {
     /// How likely chance makes so great a difference; none where that is not known, or there is
     /// none.
     pub fn chance(&self) -> Option<f64> {
@@ -170,7 +170,12 @@ impl Row {
 }
 
 /// What one metric is in one place; none where it is no number.
-fn row(place: &[String], metric: &Name, of_a: &Values, of_b: &Values) -> Option<Row> {
+fn row(
+    place: &[String],
+    metric: &MetricName,
+    of_a: &FigureValues,
+    of_b: &FigureValues,
+) -> Option<DiffRow> {
     let (a, b) = (of_a.figure(metric.pool)?, of_b.figure(metric.pool)?);
     let compared = compared(metric.pool, (of_a, a), (of_b, b));
     let verdict = match compared {
@@ -182,14 +187,14 @@ fn row(place: &[String], metric: &Name, of_a: &Values, of_b: &Values) -> Option<
             None => Likeness::Unknown,
         },
     };
-    Some(Row { place: place.to_vec(), metric: metric.clone(), a, b, compared, verdict })
+    Some(DiffRow { place: place.to_vec(), metric: metric.clone(), a, b, compared, verdict })
 }
 
 /// The second − the first.
 fn compared(
     pool: Pool,
-    (of_a, a): (&Values, Figure),
-    (of_b, b): (&Values, Figure),
+    (of_a, a): (&FigureValues, Figure),
+    (of_b, b): (&FigureValues, Figure),
 ) -> Option<Compared> {
     // Where neither has an interval, since events are rare or values near an end, their spread says
     // as little of the difference.
@@ -197,13 +202,13 @@ fn compared(
         return None;
     }
     match (of_a, of_b) {
-        (Values::BySeed(of_a), Values::BySeed(of_b)) => {
+        (FigureValues::BySeed(of_a), FigureValues::BySeed(of_b)) => {
             let plain = |all: &[(i64, f64)]| all.iter().map(|(_, v)| *v).collect::<Vec<f64>>();
             let same = of_a.iter().map(|(seed, _)| seed).eq(of_b.iter().map(|(seed, _)| seed));
             interval::compared(&plain(of_b), &plain(of_a), same)
         }
         _ => {
-            let estimate = |figure: Figure, values: &Values| {
+            let estimate = |figure: Figure, values: &FigureValues| {
                 let replications = values.replications();
                 // The difference of what is skewed alike is not skewed.
                 let wider = if pool.is_skewed() { pool::wider(replications) } else { 1.0 };

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(endless.ci95(), None, "no interval rather than an endless one");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written")]
+#[serde(try_from = "WrittenFigure")]
 pub struct Figure {
     mean: f64,
     ci95: Option<f64>,
@@ -23,7 +23,7 @@ pub struct Figure {
 /// A figure as it stands in a document, before it is checked. Both names must be there, so that a
 /// misspelt one is found.
 #[derive(Deserialize)]
-struct Written {
+struct WrittenFigure {
     mean: f64,
     #[serde(deserialize_with = "Option::deserialize")]
     ci95: Option<f64>,
@@ -59,10 +59,10 @@ impl Figure {
     }
 }
 
-impl TryFrom<Written> for Figure {
+impl TryFrom<WrittenFigure> for Figure {
     type Error = &'static str;
 
-    fn try_from(written: Written) -> Result<Figure, Self::Error> {
+    fn try_from(written: WrittenFigure) -> Result<Figure, Self::Error> {
         if written.ci95.is_some_and(|half| !half.is_finite() || half < 0.0) {
             return Err("ci95 must be null or a number not below 0");
         }

@@ -21,7 +21,7 @@ mod view;
 
 use std::fmt::Write;
 
-use crate::{Document, Figure, Flow, Series, Source, answer, human};
+use crate::{Document, Figure, Flow, PacketSource, Series, answer, human};
 
 pub(crate) use library::Library;
 pub use library::{LIBRARY, library};
@@ -49,7 +49,7 @@ pub struct ReportInput<'a> {
     /// The page's title.
     pub title: &'a str,
     /// The results, in the order they are shown: one, or several to compare.
-    pub runs: Vec<Run<'a>>,
+    pub runs: Vec<ChartedResult<'a>>,
     /// The resolved scenario, as TOML.
     pub scenario: Option<&'a str>,
     /// The command that makes this report again.
@@ -58,7 +58,7 @@ pub struct ReportInput<'a> {
 
 /// One result with what is drawn but not part of the document.
 #[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
+pub struct ChartedResult<'a> {
     /// The result.
     pub result: &'a Document,
     /// Its flows.
@@ -67,15 +67,15 @@ pub struct Run<'a> {
     pub series: Option<&'a Series>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> ChartedResult<'a> {
     /// A result with the flows it holds, if any, and no series.
-    pub fn of(result: &'a Document) -> Run<'a> {
-        Run { result, flows: result.flows.as_deref().unwrap_or_default(), series: None }
+    pub fn of(result: &'a Document) -> ChartedResult<'a> {
+        ChartedResult { result, flows: result.flows.as_deref().unwrap_or_default(), series: None }
     }
 
     /// The same with what happened over time.
-    pub fn with_series(self, series: &'a Series) -> Run<'a> {
-        Run { series: Some(series), ..self }
+    pub fn with_series(self, series: &'a Series) -> ChartedResult<'a> {
+        ChartedResult { series: Some(series), ..self }
     }
 }
 
@@ -123,8 +123,8 @@ fn head(page: &mut String, input: &ReportInput) {
     let documents: Vec<&Document> = input.runs.iter().map(|run| run.result).collect();
     let first = documents.first();
     let made = match first.map(|d| d.source) {
-        Some(Source::Replayed) => "Replayed from a capture",
-        Some(Source::Measured) => "Measured",
+        Some(PacketSource::Replayed) => "Replayed from a capture",
+        Some(PacketSource::Measured) => "Measured",
         _ => "Simulated",
     };
     let _ = write!(
@@ -142,7 +142,7 @@ fn head(page: &mut String, input: &ReportInput) {
         );
     }
     page.push_str("</ul>\n");
-    if first.is_some_and(|d| d.source == Source::Replayed) {
+    if first.is_some_and(|d| d.source == PacketSource::Replayed) {
         let _ = writeln!(page, "<p class=\"caveat\">{}</p>", answer::REPLAY);
     }
     for caveat in answer::caveats(&documents) {
@@ -241,7 +241,7 @@ fn provenance(page: &mut String, input: &ReportInput) {
 }
 
 fn scripts(page: &mut String, input: &ReportInput, library: Library) {
-    let data = serde_json::to_string(&view::View::of(input))
+    let data = serde_json::to_string(&view::PageView::of(input))
         .expect("names are strings and numbers are numbers or null");
     let _ = writeln!(
         page,

@@ -33,6 +33,8 @@ pub use metric::{Metric, Pool};
 pub use metrics::{Aggregate, AggregateSample, Flow, FlowSample, Group, GroupSample};
 pub use overload::Overload;
 pub use parts::{Conduct, Counts, Delay, Gaps, OverFlows, PerFlow};
-pub use result::{Bottleneck, Document, Link, Queue, SCHEMA, SchemaName, Source, Unsettled};
-pub use series::{Line, Quantity, Series};
+pub use result::{
+    Bottleneck, Document, LinkResult, PacketSource, Queue, SCHEMA, SchemaName, Unsettled,
+};
+pub use series::{Line, Series, SeriesQuantity};
 pub use tidy::Tidy;

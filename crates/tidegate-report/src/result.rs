@@ -45,7 +45,7 @@ pub enum SchemaName {
 /// Where the packets came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum PacketSource {
     /// From the simulator's sources.
     #[default]
     Simulated,
@@ -64,7 +64,7 @@ pub struct Document {
     /// `tidegate.result/1`.
     pub schema: SchemaName,
     /// Where the packets came from.
-    pub source: Source,
+    pub source: PacketSource,
     /// The scenario's name, or the capture's.
     pub scenario: String,
     /// What this result is called beside others; by default the queue's name.
@@ -96,7 +96,7 @@ pub struct Document {
     pub aggregate: Aggregate,
     /// Each managed link, where there are several; `aggregate` is of the watched one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<Link>,
+    pub links: Vec<LinkResult>,
     /// Groups of flows, in the scenario's order.
     pub groups: Vec<Group>,
     /// Each flow, if asked for.
@@ -157,7 +157,7 @@ pub struct Bottleneck {
 
 /// One of several managed links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Link {
+pub struct LinkResult {
     /// Its ends, as in `A->B`.
     pub name: String,
     /// Its rate, in bit/s.

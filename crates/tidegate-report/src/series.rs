@@ -17,7 +17,7 @@ pub struct Series {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     /// What it shows; decides the chart it is drawn in.
-    pub what: Quantity,
+    pub what: SeriesQuantity,
     /// Its name: of a group for a rate, of a gauge in the paper's terms (`avg`, `p_m`), else any.
     pub name: String,
     /// Unit of the values: `packets`, `bytes`, `ms`, `bit/s`; empty for a pure number.
@@ -29,7 +29,7 @@ pub struct Line {
 /// What a line shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Quantity {
+pub enum SeriesQuantity {
     /// Length of the queue, in packets or bytes.
     Queue,
     /// Waiting time in the queue, in ms.
@@ -45,7 +45,7 @@ pub enum Quantity {
 impl Line {
     /// A line with its values; what is not finite becomes a gap.
     pub fn new(
-        what: Quantity,
+        what: SeriesQuantity,
         name: impl Into<String>,
         unit: impl Into<String>,
         values: impl IntoIterator<Item = f64>,
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_gap_is_null_and_stays_one() {
         let values = [1.5, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.25];
-        let line = Line::new(Quantity::Gauge, "p_m", "", values);
+        let line = Line::new(SeriesQuantity::Gauge, "p_m", "", values);
         assert_eq!(line.values, [Some(1.5), None, None, None, Some(-0.25)]);
         let series =
             Series { seed: Some(7), time_s: vec![0.0, 0.1, 0.2, 0.3, 0.4], lines: vec![line] };
@@ -80,14 +80,14 @@ mod tests {
     #[test]
     fn quantities_have_the_names_that_the_charts_know() {
         for (what, name) in [
-            (Quantity::Queue, "queue"),
-            (Quantity::Delay, "delay"),
-            (Quantity::Throughput, "throughput"),
-            (Quantity::Loss, "loss"),
-            (Quantity::Gauge, "gauge"),
+            (SeriesQuantity::Queue, "queue"),
+            (SeriesQuantity::Delay, "delay"),
+            (SeriesQuantity::Throughput, "throughput"),
+            (SeriesQuantity::Loss, "loss"),
+            (SeriesQuantity::Gauge, "gauge"),
         ] {
             assert_eq!(serde_json::to_value(what).unwrap(), name);
         }
-        assert!(serde_json::from_str::<Quantity>("\"Queue\"").is_err());
+        assert!(serde_json::from_str::<SeriesQuantity>("\"Queue\"").is_err());
     }
 }

@@ -9,8 +9,8 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use sample::{SHAPES, replayed, series, simulated};
-use tidegate_report::html::{LIBRARY, ReportInput, Run, library, render, render_beside};
-use tidegate_report::suite::{self, Row, Suite, Sure};
+use tidegate_report::html::{ChartedResult, LIBRARY, ReportInput, library, render, render_beside};
+use tidegate_report::suite::{self, CaseScore, SuiteResult, Sure};
 use tidegate_report::{Document, Figure, Series};
 
 /// One browser at a time: each takes a core and some 200 MB.
@@ -145,7 +145,7 @@ fn input<'a>(documents: &'a [Document], series: &'a [Series]) -> ReportInput<'a>
     let runs = documents
         .iter()
         .zip(series)
-        .map(|(document, series)| Run::of(document).with_series(series))
+        .map(|(document, series)| ChartedResult::of(document).with_series(series))
         .collect();
     ReportInput {
         title: "A flood against TCP",
@@ -198,7 +198,7 @@ fn one_result_and_a_replay_draw_too() {
     let (documents, series) = comparison(3);
     let one = render(&input(&documents[3..], &series[3..]));
     let replays = [replayed("drop_tail", 0.5), replayed("sfb", 0.9)];
-    let runs = replays.iter().map(Run::of).collect();
+    let runs = replays.iter().map(ChartedResult::of).collect();
     let replay = render(&ReportInput { title: "capture", runs, ..ReportInput::default() });
     let Some(dom) = load("one", &one, &[]) else { return };
     assert_drawn(&dom, 2 + 1 + 1 + 1);
@@ -210,7 +210,7 @@ fn a_result_without_figures_is_no_error() {
     let empty = Document { label: "red".into(), ..Document::default() };
     let page = render(&ReportInput {
         title: "nothing",
-        runs: vec![Run::of(&empty)],
+        runs: vec![ChartedResult::of(&empty)],
         ..ReportInput::default()
     });
     let Some(dom) = load("empty", &page, &[]) else { return };
@@ -253,7 +253,8 @@ fn hostile_names_stay_text() {
         line.name = evil.into();
         line.unit = evil.into();
     }
-    let runs = vec![Run::of(&document).with_series(&series), Run::of(&document)];
+    let runs =
+        vec![ChartedResult::of(&document).with_series(&series), ChartedResult::of(&document)];
     let page =
         render(&ReportInput { title: evil, runs, scenario: Some(evil), command: Some(evil) });
     assert!(!page.contains("<img src=x"));
@@ -270,7 +271,7 @@ fn the_watch_sees_errors_and_fetches() {
     let document = simulated(SHAPES[0], 2);
     let page = render(&ReportInput {
         title: "t",
-        runs: vec![Run::of(&document)],
+        runs: vec![ChartedResult::of(&document)],
         ..ReportInput::default()
     });
     let broken = page.replace("\"runs\":[", "\"ruins\":[");
@@ -287,27 +288,27 @@ fn the_watch_sees_errors_and_fetches() {
 }
 
 /// A suite of every queue and many cells.
-fn suite() -> Suite {
+fn suite() -> SuiteResult {
     let figures = ["worst", "starved", "share", "light wait", "utilization"];
-    let row = |at: usize| Row {
+    let row = |at: usize| CaseScore {
         sure: Some(Sure { sure: at as f64 / 25.0, passed: at > 12 }),
         figures: figures.iter().map(|_| Figure::new(at as f64 / 7.0, Some(0.12))).collect(),
     };
-    let cell = |at: usize| suite::Cell {
+    let cell = |at: usize| suite::CellResult {
         name: format!("{at} floods of together twice the line"),
         command: "tidegate compare suites/protection/flood.toml".into(),
         counts: "A user is a source. The attackers count as 16 users.".into(),
         rows: (0..26).map(row).collect(),
         pictures: vec![],
     };
-    let test = |at: usize| suite::Test {
+    let test = |at: usize| suite::TestResult {
         id: format!("P{at}"),
         title: "Steady <floods>".into(),
         figures: figures.iter().map(|name| (name.to_string(), String::new())).collect(),
         cells: (0..5).map(cell).collect(),
-        ..suite::Test::default()
+        ..suite::TestResult::default()
     };
-    let queue = |at: usize| suite::Queue {
+    let queue = |at: usize| suite::QueueScore {
         label: format!("queue_{at}"),
         passed: 80 - at,
         of: 80,
@@ -317,13 +318,13 @@ fn suite() -> Suite {
         state_bytes: Some(1234),
         ns: Some(12.3),
     };
-    Suite {
+    SuiteResult {
         title: "What a queue leaves".into(),
         bound: Some(0.5),
         queues: (0..26).map(queue).collect(),
         tests: (0..17).map(test).collect(),
         seeds: 10,
-        ..Suite::default()
+        ..SuiteResult::default()
     }
 }
 

@@ -47,8 +47,8 @@ fn all(_: &str) -> bool {
 }
 
 /// Of tcp's goodput.
-fn goodput(diff: &Diff) -> &tidegate_report::diff::Row {
-    let own = |row: &&tidegate_report::diff::Row| {
+fn goodput(diff: &Diff) -> &tidegate_report::diff::DiffRow {
+    let own = |row: &&tidegate_report::diff::DiffRow| {
         row.metric.name == "goodput_bps" && row.place.last().unwrap() == "tcp"
     };
     diff.rows.iter().find(own).unwrap()
@@ -259,7 +259,7 @@ fn turned_round_a_diff_is_its_mirror() {
     let (one, mirror) = (Diff::new(&a, &b, all).unwrap(), Diff::new(&b, &a, all).unwrap());
     assert_eq!(one.rows.len(), 3);
     for row in &one.rows {
-        let same = |other: &&tidegate_report::diff::Row| {
+        let same = |other: &&tidegate_report::diff::DiffRow| {
             other.place == row.place && other.metric == row.metric
         };
         let turned = mirror.rows.iter().find(same).unwrap();

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use tidegate_report::papers::{
-    self, Board, Cell, Chart, ChartLine, Experiment, Explanation, Fitted, JudgedClaim, KINDS, Made,
-    Map, Page, Point, Readings, Reproduced, Reread, Section, render,
+    self, Board, Chart, ChartLine, Experiment, Explanation, FigureCell, FigurePoint, FittedRow,
+    HeatMap, JudgedClaim, KINDS, Made, PaperPage, ReadingsTable, Reproduced, Reread, Section,
+    render,
 };
 
 const MADE: Made<'_> = Made { version: "1.2.3", command: "tidegate paper run <all>", note: "" };
@@ -28,7 +29,7 @@ fn claim(setting: &str, kind: &'static str) -> JudgedClaim {
 }
 
 fn chart() -> Chart {
-    let point = |x, y| Point { x, y, ci95: Some(0.5) };
+    let point = |x, y| FigurePoint { x, y, ci95: Some(0.5) };
     let line = |name: &str, printed| ChartLine {
         name: name.into(),
         printed,
@@ -53,7 +54,7 @@ fn section() -> Section {
     for claim in claims.iter_mut().filter(|claim| claim.kind == "differs") {
         claim.explained = "no-more".into();
     }
-    let cell = |text: &str, kind| Cell { text: text.into(), half: "0.1".into(), kind };
+    let cell = |text: &str, kind| FigureCell { text: text.into(), half: "0.1".into(), kind };
     Section {
         experiment: Experiment {
             id: "X1".into(),
@@ -70,7 +71,7 @@ fn section() -> Section {
             },
             2,
         )],
-        readings: vec![Readings {
+        readings: vec![ReadingsTable {
             id: "rates".into(),
             title: "what it sends".into(),
             finding: "With more it gets more.".into(),
@@ -88,10 +89,10 @@ fn section() -> Section {
             columns: vec!["jain".into()],
             rows: vec![("sfb".into(), vec![cell(".98", "")])],
         }],
-        maps: vec![Map {
+        maps: vec![HeatMap {
             id: "jain".into(),
             command: "tidegate paper run F".into(),
-            ..Map::default()
+            ..HeatMap::default()
         }],
         charts: vec![chart()],
         runs: vec!["tidegate compare papers/x/x.toml --set 'a=<1>'".into()],
@@ -107,7 +108,7 @@ fn paper() -> Reproduced {
         authors: "N. Body".into(),
         venue: String::new(),
         sections: vec![section()],
-        fitted: vec![Fitted {
+        fitted: vec![FittedRow {
             parameter: "The `limit`.".into(),
             targets: vec![claim("d", "fitted")],
             supports: vec![claim("a", "holds")],
@@ -115,11 +116,11 @@ fn paper() -> Reproduced {
     }
 }
 
-fn pages() -> Vec<Page> {
+fn pages() -> Vec<PaperPage> {
     render(&[paper()], &MADE)
 }
 
-fn text_of<'p>(pages: &'p [Page], name: &str) -> &'p str {
+fn text_of<'p>(pages: &'p [PaperPage], name: &str) -> &'p str {
     &pages.iter().find(|page| page.name == name).unwrap_or_else(|| panic!("{name}")).text
 }
 
@@ -257,7 +258,7 @@ fn figures_are_documents_with_both_lines_and_all_points() {
 
 /// A chart with these points of one line.
 fn line_chart(points: &[(f64, f64)], apart: bool) -> Chart {
-    let points = points.iter().map(|&(x, y)| Point { x, y, ci95: None }).collect();
+    let points = points.iter().map(|&(x, y)| FigurePoint { x, y, ci95: None }).collect();
     let lines = vec![ChartLine { name: "red".into(), printed: false, points }];
     Chart { apart, lines, ..chart() }
 }
@@ -329,7 +330,7 @@ fn pages_of_several_papers_share_what_they_can() {
 
 #[test]
 fn maps_and_boards_stand_in_the_page_and_in_files() {
-    let map = Map {
+    let map = HeatMap {
         id: "jain".into(),
         title: "Jain & all".into(),
         columns: vec!["B5: 36 flows".into()],

@@ -1,7 +1,7 @@
 //! The reference simulator: slow, plain, packet by packet. [`engine`](crate::engine) is tested
 //! against it. Every link has a queue, unlimited where none is given. Every arrival and every end
 //! of a transmission is an event in one heap. It shares the ends of flows, the meters, and what a
-//! link does besides ([`Wire`], [`Channel`]). Those have oracles of their own
+//! link does besides ([`TransmissionTimes`], [`Channel`]). Those have oracles of their own
 //! (`tests/all/media.rs`).
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -9,10 +9,10 @@ use std::iter::repeat_n;
 
 use tidegate::{Backlog, ConfigError, DropReason, MarkReason, Packet, Qdisc, Seed, Sink, Time};
 
-use crate::endpoint::ends::Ends;
+use crate::endpoint::ends::FlowEnds;
 use crate::endpoint::receiver::Answer;
 use crate::endpoint::sender::Timers;
-use crate::event::queue::{Class, Key, NEVER};
+use crate::event::queue::{EventClass, EventKey, NEVER};
 use crate::measure::meters::Meters;
 use crate::measure::outcome::Outcome;
 use crate::measure::plan::Plan;
@@ -22,13 +22,13 @@ use crate::net::channel::Channel;
 use crate::net::flight::{Body, Flight, Waiting};
 use crate::net::ids::LinkId;
 use crate::net::network::{LinkSpec, Network};
-use crate::net::routes::{Kind, Routes};
-use crate::net::wire::Wire;
+use crate::net::routes::{Routes, StepKind};
+use crate::net::wire::TransmissionTimes;
 
 /// A link: its queue, whether it transmits, and who counts.
-struct Link<Q> {
+struct ReferenceLink<Q> {
     queue: LinkQueue<Q>,
-    wire: Wire,
+    wire: TransmissionTimes,
     /// What it does besides, if anything, and when it then asks its queue next.
     channel: Option<Box<Channel>>,
     asks: u64,
@@ -43,15 +43,15 @@ enum LinkQueue<Q> {
 
 /// An event: its key, a number that keeps simultaneous arrivals on one link in order, and what
 /// arrives.
-type Event = Reverse<(Key, u64, Option<Box<Flight>>)>;
+type ReferenceEvent = Reverse<(EventKey, u64, Option<Box<Flight>>)>;
 
 struct Reference<Q> {
     routes: Routes,
-    ends: Ends,
+    ends: FlowEnds,
     meters: Meters,
-    links: Vec<Link<Q>>,
+    links: Vec<ReferenceLink<Q>>,
     waiting: Waiting,
-    events_due: BinaryHeap<Event>,
+    events_due: BinaryHeap<ReferenceEvent>,
     serial: u64,
     events: u64,
 }
@@ -73,7 +73,7 @@ pub fn simulate_by_packet<Q: Qdisc>(
     let extent = [network.groups.len(), network.flows.len()];
     let media = &network.media;
     let medium = |link: usize| media.get(&LinkId(link as u32));
-    let link = |(i, spec): (usize, &mut LinkSpec<Q>)| Link {
+    let link = |(i, spec): (usize, &mut LinkSpec<Q>)| ReferenceLink {
         queue: match spec.queue.take() {
             Some(queue) => LinkQueue::Managed {
                 queue,
@@ -81,13 +81,13 @@ pub fn simulate_by_packet<Q: Qdisc>(
             },
             None => LinkQueue::Unlimited(VecDeque::new()),
         },
-        wire: Wire::new(spec.rate, spec.delay),
+        wire: TransmissionTimes::new(spec.rate, spec.delay),
         channel: Channel::new(i as u32, medium(i), seed),
         asks: NEVER,
         busy: false,
     };
     let links = network.links.iter_mut().enumerate().map(link).collect();
-    let ends = Ends::new(&network, &routes, seed, |_| 0);
+    let ends = FlowEnds::new(&network, &routes, seed, |_| 0);
     let events_due = BinaryHeap::new();
     let mut run = Reference {
         routes,
@@ -101,7 +101,7 @@ pub fn simulate_by_packet<Q: Qdisc>(
     };
     run.run(plan);
     let trace = run.meters.trace.take().map_or_else(Trace::default, |t| *t);
-    let metered = |link: Link<Q>| match link.queue {
+    let metered = |link: ReferenceLink<Q>| match link.queue {
         LinkQueue::Managed { meter, .. } => Some(meter.finish(&network, &mut run.meters)),
         LinkQueue::Unlimited(_) => None,
     };
@@ -111,14 +111,15 @@ pub fn simulate_by_packet<Q: Qdisc>(
 
 impl<Q: Qdisc> Reference<Q> {
     fn run(&mut self, plan: &Plan) {
-        let starts: Vec<Key> = self.ends.starts().map(|(_, key)| key).collect();
+        let starts: Vec<EventKey> = self.ends.starts().map(|(_, key)| key).collect();
         starts.into_iter().for_each(|key| self.schedule(key, None));
-        plan.grid().for_each(|t| self.schedule(Key::new(t.as_nanos(), Class::Sample, 0), None));
+        plan.grid()
+            .for_each(|t| self.schedule(EventKey::new(t.as_nanos(), EventClass::Sample, 0), None));
         let end = plan.end.as_nanos();
         while let Some(Reverse((key, _, flight))) = self.events_due.pop() {
             // Of the end itself only the reading belongs to the run, and what comes before it at
             // that instant.
-            if key.time() > end || key.time() == end && key.class() > Class::Sample {
+            if key.time() > end || key.time() == end && key.class() > EventClass::Sample {
                 break;
             }
             self.events += 1;
@@ -131,32 +132,32 @@ impl<Q: Qdisc> Reference<Q> {
         }
     }
 
-    fn schedule(&mut self, key: Key, flight: Option<Flight>) {
+    fn schedule(&mut self, key: EventKey, flight: Option<Flight>) {
         self.serial += 1;
         self.events_due.push(Reverse((key, self.serial, flight.map(Box::new))));
     }
 
-    fn handle(&mut self, key: Key, flight: Option<Box<Flight>>) {
+    fn handle(&mut self, key: EventKey, flight: Option<Box<Flight>>) {
         let (now, id) = (key.time(), key.id() as u32);
         match (key.class(), flight) {
-            (Class::Arrive, Some(flight)) => self.arrive(now, *flight),
-            (Class::Depart, _) => self.depart(now, key.id()),
-            (Class::Tick, _) => {
+            (EventClass::Arrive, Some(flight)) => self.arrive(now, *flight),
+            (EventClass::Depart, _) => self.depart(now, key.id()),
+            (EventClass::Tick, _) => {
                 let (data, next) = self.ends.tick(now, id);
-                self.set(Class::Tick, id, next);
+                self.set(EventClass::Tick, id, next);
                 if let Some(data) = data {
                     self.send(now, id, data);
                 }
             }
-            (Class::Send, _) => {
+            (EventClass::Send, _) => {
                 let timers = self.ends.wake(now, id);
                 self.launch(now, id, timers);
             }
-            (Class::Timeout, _) => {
+            (EventClass::Timeout, _) => {
                 let timers = self.ends.timeout(now, id, &mut self.meters);
                 self.launch(now, id, timers);
             }
-            (Class::Acknowledge, _) => {
+            (EventClass::Acknowledge, _) => {
                 let answer =
                     self.ends.acknowledge(now, id, &mut self.waiting.reports, &mut self.meters);
                 self.answer(now, id, answer);
@@ -170,8 +171,8 @@ impl<Q: Qdisc> Reference<Q> {
             let data = self.ends.launch(now, flow, output);
             self.send(now, flow, data);
         }
-        self.set(Class::Send, flow, timers.send);
-        self.set(Class::Timeout, flow, timers.timeout);
+        self.set(EventClass::Send, flow, timers.send);
+        self.set(EventClass::Timeout, flow, timers.timeout);
     }
 
     /// `flow`'s source puts `data` out.
@@ -180,9 +181,9 @@ impl<Q: Qdisc> Reference<Q> {
         self.arrive(now, Flight { time: now, hop: self.ends.there(flow), flow, body: data });
     }
 
-    fn set(&mut self, class: Class, flow: u32, at: u64) {
+    fn set(&mut self, class: EventClass, flow: u32, at: u64) {
         if at != NEVER {
-            self.schedule(Key::new(at, class, flow), None);
+            self.schedule(EventKey::new(at, class, flow), None);
         }
     }
 
@@ -190,21 +191,21 @@ impl<Q: Qdisc> Reference<Q> {
     fn arrive(&mut self, now: u64, mut flight: Flight) {
         let step = self.routes.steps[flight.hop as usize];
         let link = match step.kind {
-            Kind::Home | Kind::Return => {
+            StepKind::Home | StepKind::Return => {
                 let Flight { flow, body: ack, .. } = flight;
                 self.meters.returned(now, flow, ack.born);
                 let timers = self.ends.acknowledged(now, flow, ack, &mut self.waiting.reports);
                 return self.launch(now, flow, timers);
             }
-            Kind::Reach | Kind::Meet => {
+            StepKind::Reach | StepKind::Meet => {
                 let Flight { flow, body: data, .. } = flight;
                 let answer =
                     self.ends.deliver(now, flow, data, &mut self.waiting.reports, &mut self.meters);
                 return self.answer(now, flow, answer);
             }
-            Kind::Queue => self.routes.ports[step.index()] as usize,
-            Kind::Follow | Kind::Enter => step.index(),
-            Kind::Join => self.routes.merge_point(step).link as usize,
+            StepKind::Queue => self.routes.ports[step.index()] as usize,
+            StepKind::Follow | StepKind::Enter => step.index(),
+            StepKind::Join => self.routes.merge_point(step).link as usize,
         };
         flight.hop += 1;
         self.join(now, link, flight);
@@ -224,7 +225,7 @@ impl<Q: Qdisc> Reference<Q> {
             Answer::Twice(first, second) => ([Some(first), Some(second)], NEVER),
             Answer::Train(..) | Answer::None => ([None, None], NEVER),
         };
-        self.set(Class::Acknowledge, flow, due);
+        self.set(EventClass::Acknowledge, flow, due);
         for body in acks.into_iter().flatten() {
             self.arrive(now, Flight { time: now, hop: self.ends.back(flow), flow, body });
         }
@@ -243,7 +244,8 @@ impl<Q: Qdisc> Reference<Q> {
                 }
                 let packet = self.waiting.keep(flight, label);
                 let ack = label.acknowledges.then(|| self.waiting.ack(&flight));
-                let mut fate = Fate { waiting: &mut self.waiting, meters: &mut self.meters, meter };
+                let mut fate =
+                    ReferenceSink { waiting: &mut self.waiting, meters: &mut self.meters, meter };
                 queue.offer(Time::from_nanos(now), packet, ack.as_ref(), &mut fate);
             }
         }
@@ -256,7 +258,7 @@ impl<Q: Qdisc> Reference<Q> {
     /// Link `id` asks its queue at `at`.
     fn ask(&mut self, at: u64, id: usize) {
         if std::mem::replace(&mut self.links[id].asks, at) != at {
-            self.schedule(Key::new(at, Class::Depart, id as u32), None);
+            self.schedule(EventKey::new(at, EventClass::Depart, id as u32), None);
         }
     }
 
@@ -288,7 +290,8 @@ impl<Q: Qdisc> Reference<Q> {
             }
             LinkQueue::Managed { queue, meter } => {
                 meter.hold(now, queue.backlog());
-                let mut fate = Fate { waiting: &mut self.waiting, meters: &mut self.meters, meter };
+                let mut fate =
+                    ReferenceSink { waiting: &mut self.waiting, meters: &mut self.meters, meter };
                 let Some(packet) = queue.dequeue(Time::from_nanos(now), &mut fate) else {
                     return self.wake(now, id);
                 };
@@ -306,10 +309,10 @@ impl<Q: Qdisc> Reference<Q> {
         if link.channel.is_some() {
             self.ask(free, id);
         } else {
-            self.schedule(Key::new(free, Class::Depart, id as u32), None);
+            self.schedule(EventKey::new(free, EventClass::Depart, id as u32), None);
         }
         if let Some(there) = arrives {
-            self.schedule(Key::new(there, Class::Arrive, id as u32), Some(flight));
+            self.schedule(EventKey::new(there, EventClass::Arrive, id as u32), Some(flight));
         }
     }
 
@@ -326,7 +329,7 @@ impl<Q: Qdisc> Reference<Q> {
                     let at = channel.at_or_after(at);
                     self.ask(at, id);
                 }
-                None => self.schedule(Key::new(at, Class::Depart, id as u32), None),
+                None => self.schedule(EventKey::new(at, EventClass::Depart, id as u32), None),
             }
         }
     }
@@ -341,7 +344,7 @@ impl<Q: Qdisc> Reference<Q> {
     }
 }
 
-impl<Q> Link<Q> {
+impl<Q> ReferenceLink<Q> {
     /// Transmits `flight`, which its queue has let go as `packet`; when it arrives, if it does.
     fn cross(
         &mut self,
@@ -373,13 +376,13 @@ impl<Q: Qdisc> LinkQueue<Q> {
 }
 
 /// The sink of a managed queue.
-struct Fate<'a> {
+struct ReferenceSink<'a> {
     waiting: &'a mut Waiting,
     meters: &'a mut Meters,
     meter: &'a mut QueueMeter,
 }
 
-impl Sink for Fate<'_> {
+impl Sink for ReferenceSink<'_> {
     fn dropped(&mut self, now: Time, packet: &Packet, why: DropReason) {
         let flight = self.waiting.lose(packet);
         self.meter.dropped(now.as_nanos(), &flight, why, self.meters);

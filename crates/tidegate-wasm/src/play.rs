@@ -1,7 +1,7 @@
 //! From a request to what the page shows.
 use serde::Serialize;
 use tidegate::catalog::QUEUES;
-use tidegate_lab::{Job, QueueSpec, Scenario, Set, command, overloads, run, shipped};
+use tidegate_lab::{Job, Override, QueueSpec, Scenario, command, overloads, run, shipped};
 use tidegate_report::{Document, Series, answer};
 
 use crate::request::{Queue, Run};
@@ -54,7 +54,7 @@ impl Played {
 
 /// The scenario with everything that `wanted` changes.
 fn scenario(wanted: &Run) -> Result<Scenario, String> {
-    let sets = wanted.sets.iter().map(|text| text.parse()).collect::<Result<Vec<Set>, _>>();
+    let sets = wanted.sets.iter().map(|text| text.parse()).collect::<Result<Vec<Override>, _>>();
     let sets = sets.map_err(|error| error.to_string())?;
     let queue: QueueSpec = wanted.queue.parse().map_err(|error| format!("{error}"))?;
     let opened = shipped::open(SCENARIO, &sets).map_err(|problems| problems.to_string())?;

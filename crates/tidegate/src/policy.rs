@@ -157,7 +157,7 @@ pub trait Policy {
 #[derive(Clone, Debug)]
 pub struct Fifo<P> {
     policy: P,
-    line: Waiting,
+    line: WaitingPackets,
     /// How many at the head were let in by another rule before this one: it never hears of them.
     elders: usize,
     dice: Rng,
@@ -165,13 +165,13 @@ pub struct Fifo<P> {
 
 /// The packets that wait, and the link they wait for: what a rule sees.
 #[derive(Clone, Debug)]
-struct Waiting {
+struct WaitingPackets {
     packets: Ring<Packet>,
     backlog: Backlog,
     link: Link,
 }
 
-impl QueueView for Waiting {
+impl QueueView for WaitingPackets {
     #[inline]
     fn backlog(&self) -> Backlog {
         self.backlog
@@ -195,7 +195,7 @@ impl<P: Policy> Fifo<P> {
     pub fn new(policy: P, link: Link, dice: Rng) -> Fifo<P> {
         Fifo {
             policy,
-            line: Waiting { packets: Ring::new(), backlog: Backlog::default(), link },
+            line: WaitingPackets { packets: Ring::new(), backlog: Backlog::default(), link },
             elders: 0,
             dice,
         }

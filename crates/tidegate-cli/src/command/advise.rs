@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use tidegate::{Bytes, Rate, Size};
 use tidegate_lab::advise::{Advise, AdviseError, Advised, Conclusion, advise};
 use tidegate_lab::replay::default_limit;
-use tidegate_lab::results::{self, File, Manifest};
-use tidegate_lab::{Outcome, QueueSpec};
+use tidegate_lab::results::{self, Manifest, ResultFile};
+use tidegate_lab::{QueueOutcome, QueueSpec};
 use tidegate_report::table::Look;
 
 use crate::experiment::{self, mean_packet, whole};
@@ -151,15 +151,16 @@ fn json(advised: &Advised) -> Result<String, Failure> {
 }
 
 /// What goes into the directory.
-fn files(job: &Advise, advised: &Advised) -> Result<Vec<File>, Failure> {
+fn files(job: &Advise, advised: &Advised) -> Result<Vec<ResultFile>, Failure> {
     let mut files = vec![];
     if let Some((scenario, outcomes)) = &advised.tried {
-        let outcomes: &[Outcome] = outcomes;
+        let outcomes: &[QueueOutcome] = outcomes;
         files = results::files(scenario, outcomes);
         let title = format!("{} at {}, rebuilt", job.name(), job.rate);
         files.push(experiment::report(&title, Some(&scenario.resolved()), outcomes));
     }
-    let text = |name: &str, text: String| File { name: name.into(), bytes: text.into_bytes() };
+    let text =
+        |name: &str, text: String| ResultFile { name: name.into(), bytes: text.into_bytes() };
     files.push(text("advice.json", json(advised)? + "\n"));
     if let Some(choice) = &advised.advice.choice {
         files.push(text("gate.toml", choice.gate_toml.clone()));

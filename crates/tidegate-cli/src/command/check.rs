@@ -1,5 +1,5 @@
 //! `tidegate check`: what follows from a scenario.
-use tidegate_lab::{QueueSpec, Set, check};
+use tidegate_lab::{Override, QueueSpec, check};
 
 use crate::experiment::open;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ pub struct Args {
     scenario: String,
     /// Change a value of the scenario, PATH=VALUE, as in run.duration=30s; give it several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
-    sets: Vec<Set>,
+    sets: Vec<Override>,
     /// A queue to check instead of the scenario's own; give it several times
     #[arg(long = "queue", value_name = "Q")]
     queues: Vec<QueueSpec>,

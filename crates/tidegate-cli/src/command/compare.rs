@@ -1,7 +1,7 @@
 //! `tidegate compare`: one scenario, several queues.
 use tidegate_lab::QueueSpec;
 
-use crate::experiment::{Experiment, Shape};
+use crate::experiment::{JsonShape, SimulationArgs};
 use crate::failure::Failure;
 
 /// Simulate a scenario with several queues and set the results side by side.
@@ -16,7 +16,7 @@ Examples:
   tidegate compare flood --queue sfb --queue \"sfb/literal as Fig. 1 to the letter\" --seeds 10 --json")]
 pub struct Args {
     #[command(flatten)]
-    experiment: Experiment,
+    experiment: SimulationArgs,
     /// A queue to compare, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is
     /// named; give it several times
     #[arg(long = "queue", value_name = "Q")]
@@ -38,6 +38,6 @@ impl Args {
                 scenario.name
             )));
         }
-        self.experiment.run(scenario, queues, Shape::List)
+        self.experiment.run(scenario, queues, JsonShape::List)
     }
 }

@@ -1,7 +1,7 @@
 //! `tidegate doctor`: what this machine lacks to run a gateway.
 use serde_json::json;
 use tidegate_gateway::machine::clock;
-use tidegate_gateway::machine::doctor::{self, Check, State};
+use tidegate_gateway::machine::doctor::{self, DoctorCheck, Health};
 use tidegate_gateway::machine::preflight;
 
 use crate::failure::Failure;
@@ -40,7 +40,7 @@ impl Args {
                 Ok(told) => checks.extend(doctor::interfaces(&told)),
                 // As without the right to look at what is there: the lines before say what is
                 // missing.
-                Err(error) => checks.push(Check::unknown("interface", &error)),
+                Err(error) => checks.push(DoctorCheck::unknown("interface", &error)),
             }
         }
         if self.json {
@@ -58,11 +58,11 @@ impl Args {
     }
 }
 
-fn lacking(checks: &[Check]) -> usize {
-    checks.iter().filter(|check| check.state == State::Lacks).count()
+fn lacking(checks: &[DoctorCheck]) -> usize {
+    checks.iter().filter(|check| check.state == Health::Lacks).count()
 }
 
-fn lines(check: &Check) -> String {
+fn lines(check: &DoctorCheck) -> String {
     let line = format!("{:6}  {:14}  {}\n", check.state.name(), check.name, check.found);
     match &check.mend {
         Some(command) => format!("{line}{:24}{command}\n", ""),
@@ -70,9 +70,9 @@ fn lines(check: &Check) -> String {
     }
 }
 
-fn document(checks: &[Check]) -> serde_json::Value {
-    let one = |check: &Check| {
-        let Check { name, state, found, mend } = check;
+fn document(checks: &[DoctorCheck]) -> serde_json::Value {
+    let one = |check: &DoctorCheck| {
+        let DoctorCheck { name, state, found, mend } = check;
         json!({ "name": name, "state": state.name(), "found": found, "mend": mend })
     };
     json!({

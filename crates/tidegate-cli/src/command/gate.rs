@@ -28,8 +28,8 @@ use tidegate_gateway::path::overhead::Overhead;
 use tidegate_gateway::path::rehash::Rehash;
 use tidegate_gateway::run::plan::Settings;
 use tidegate_gateway::run::pump::Waits;
-use tidegate_gateway::watch::offenders::Rules;
-use tidegate_gateway::watch::socket::Place;
+use tidegate_gateway::watch::offenders::OffenderRules;
+use tidegate_gateway::watch::socket::SocketPath;
 use tidegate_lab::QueueSpec;
 use tidegate_packet::{FlowKey, Prefix};
 
@@ -37,14 +37,14 @@ use crate::failure::Failure;
 use crate::output;
 use joint::Purpose;
 use keys::LinkParams;
-use link::{DRAIN, LinkConfig, Wanted};
-use notes::Links;
+use link::{DRAIN, LinkConfig, WantedDirection};
+use notes::LinkCount;
 use on_exit::OnExit;
-use prepared::{Prepared, prepared};
-use run::{Outcome, Together, run};
-use served::{Address, Http, Served, What};
-use source::{Config, Source};
-use trial::Places;
+use prepared::{PreparedLinks, prepared};
+use run::{GatesOutcome, Together, run};
+use served::{HostPort, Http, ServeTarget, Served};
+use source::{Config, GateFile};
+use trial::WatchPlaces;
 
 /// Manage a live link: a bump in the wire.
 ///
@@ -101,7 +101,7 @@ Examples:
   tidegate gate --remove --in eth1 --out eth2")]
 pub struct Gateway {
     #[command(subcommand)]
-    other: Option<Other>,
+    other: Option<OtherCommand>,
     #[command(flatten)]
     live: Option<Args>,
     /// Print this help
@@ -110,14 +110,14 @@ pub struct Gateway {
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Other {
+enum OtherCommand {
     Demo(demo::Args),
 }
 
 impl Gateway {
     pub fn execute(self) -> Result<(), Failure> {
         match (self.other, self.live) {
-            (Some(Other::Demo(demo)), _) => demo.execute(),
+            (Some(OtherCommand::Demo(demo)), _) => demo.execute(),
             (None, Some(live)) => live.execute(),
             (None, None) => {
                 Err(Failure::Input("name the two interfaces, with --in and --out".into()))
@@ -223,12 +223,12 @@ struct Args {
     /// A line every second, or for every line that is sent. `tidegate top` looks at
     /// /run/tidegate/gate.sock.
     #[arg(long, value_name = "PATH")]
-    socket: Option<Place>,
+    socket: Option<SocketPath>,
     /// Serve figures as OpenMetrics over HTTP, for Prometheus
     ///
     /// They are at http://ADDR:PORT/metrics (docs/operate/metrics.md).
     #[arg(long, value_name = "ADDR:PORT")]
-    metrics: Option<Address>,
+    metrics: Option<HostPort>,
     /// Serve them even where other machines can reach them
     #[arg(long, requires = "metrics", hide_short_help = true)]
     metrics_public: bool,
@@ -236,7 +236,7 @@ struct Args {
     ///
     /// It is at http://ADDR:PORT/ and can only be read (docs/operate/watch.md).
     #[arg(long, value_name = "ADDR:PORT")]
-    web: Option<Address>,
+    web: Option<HostPort>,
     /// Serve it even where other machines can reach it
     #[arg(long, requires = "web", hide_short_help = true)]
     web_public: bool,
@@ -283,15 +283,15 @@ impl Args {
         may_be_awake(&links)?;
         let force = if self.force { Force::Yes } else { Force::No };
         let purpose = if self.dry_run { Purpose::Show } else { Purpose::Start };
-        let how_many = Links::of(links.len());
-        let Prepared { ready, mut plans, beside } = prepared(links, force, purpose)?;
+        let how_many = LinkCount::of(links.len());
+        let PreparedLinks { ready, mut plans, beside } = prepared(links, force, purpose)?;
         let socket = self
             .socket
             .as_ref()
             .or(source.as_ref().and_then(|source| source.socket.as_ref()))
-            .map(Place::path);
+            .map(SocketPath::path);
         if self.dry_run {
-            let places = Places { socket, http };
+            let places = WatchPlaces { socket, http };
             places.try_out(ready.iter().map(|link| &link.config), beside)?;
             plans.iter_mut().for_each(|plan| plan.extend(places.lines()));
             return account::print_plans(&plans, self.json);
@@ -303,7 +303,7 @@ impl Args {
             duration: self.duration,
             status: self.status,
         };
-        let Outcome { ended, failed, notes } = run(ready, together)?;
+        let GatesOutcome { ended, failed, notes } = run(ready, together)?;
         let printed = account::print(&ended, how_many, self.json);
         notes.end(failed.iter().map(|why| format!("error: {why}")));
         printed?;
@@ -311,13 +311,13 @@ impl Args {
     }
 
     /// What is to be served over HTTP: as the command line says, else the file.
-    fn http(&self, source: Option<&Source>) -> Result<Http, Failure> {
-        let of = |what, address: Option<Address>, public| {
+    fn http(&self, source: Option<&GateFile>) -> Result<Http, Failure> {
+        let of = |what, address: Option<HostPort>, public| {
             let served = address.map(|address| Served::new(what, address, public));
             served.transpose().map_err(Failure::input)
         };
-        let metrics = of(What::Metrics, self.metrics, self.metrics_public)?;
-        let web = of(What::Web, self.web, self.web_public)?;
+        let metrics = of(ServeTarget::Metrics, self.metrics, self.metrics_public)?;
+        let web = of(ServeTarget::Web, self.web, self.web_public)?;
         let file = source.map(|source| source.http).unwrap_or_default();
         Http { metrics, web }.or(file).map_err(Failure::input)
     }
@@ -336,7 +336,7 @@ impl Args {
         LinkParams { drain: self.drain, ..LinkParams::default() }
             .check()
             .map_err(Failure::input)?;
-        let wanted = Wanted {
+        let wanted = WantedDirection {
             rate,
             limit: self.limit,
             mean_packet: self.mean_packet,
@@ -346,7 +346,7 @@ impl Args {
             overhead: self.overhead,
             classes: vec![],
             allowed: self.allow.clone(),
-            offenders: Rules::default(),
+            offenders: OffenderRules::default(),
         };
         let there = wanted.way().map_err(Failure::input)?;
         let (inner, outer) = (inner.clone(), outer.clone());

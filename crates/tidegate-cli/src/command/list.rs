@@ -17,14 +17,14 @@ Examples:
   tidegate list scenarios --json")]
 pub struct Args {
     /// What to list; without it, everything
-    kind: Option<Kind>,
+    kind: Option<ListKind>,
     /// Print JSON: one object with a list for each kind
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Kind {
+enum ListKind {
     /// Queue disciplines
     Queues,
     /// What flows can send
@@ -33,31 +33,33 @@ enum Kind {
     Scenarios,
 }
 
-impl Kind {
+impl ListKind {
     fn name(self) -> &'static str {
         match self {
-            Kind::Queues => "queues",
-            Kind::Sources => "sources",
-            Kind::Scenarios => "scenarios",
+            ListKind::Queues => "queues",
+            ListKind::Sources => "sources",
+            ListKind::Scenarios => "scenarios",
         }
     }
 
     /// Name and one line of each.
     fn entries(self) -> Vec<(String, String)> {
         match self {
-            Kind::Queues => QUEUES.iter().map(|q| (q.name.into(), q.info.title.into())).collect(),
-            Kind::Sources => {
+            ListKind::Queues => {
+                QUEUES.iter().map(|q| (q.name.into(), q.info.title.into())).collect()
+            }
+            ListKind::Sources => {
                 SOURCES.iter().map(|(name, what)| (name.to_string(), what.to_string())).collect()
             }
-            Kind::Scenarios => scenarios().map(|s| (s.name, s.title)).collect(),
+            ListKind::Scenarios => scenarios().map(|s| (s.name, s.title)).collect(),
         }
     }
 
     fn json(self) -> Value {
         match self {
-            Kind::Queues => QUEUES.iter().map(show::queue_json).collect(),
-            Kind::Sources => SOURCES.iter().map(|(name, what)| json!({"name": name, "title": what})).collect(),
-            Kind::Scenarios => scenarios()
+            ListKind::Queues => QUEUES.iter().map(show::queue_json).collect(),
+            ListKind::Sources => SOURCES.iter().map(|(name, what)| json!({"name": name, "title": what})).collect(),
+            ListKind::Scenarios => scenarios()
                 .map(|s| {
                     let queues: Vec<String> = s.compare.iter().map(ToString::to_string).collect();
                     json!({"name": s.name, "title": s.title, "description": s.description, "compare": queues})
@@ -76,7 +78,7 @@ impl Args {
     pub fn execute(self) -> Result<(), Failure> {
         let kinds = match self.kind {
             Some(one) => vec![one],
-            None => vec![Kind::Queues, Kind::Sources, Kind::Scenarios],
+            None => vec![ListKind::Queues, ListKind::Sources, ListKind::Scenarios],
         };
         if self.json {
             let all: serde_json::Map<String, Value> =
@@ -90,7 +92,7 @@ impl Args {
     }
 }
 
-fn text(kind: Kind) -> String {
+fn text(kind: ListKind) -> String {
     let entries = kind.entries();
     let width = entries.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = format!("{}\n", kind.name());

@@ -78,7 +78,7 @@ Examples:
 
 Where they go: /etc/bash_completion.d/tidegate, a file _tidegate in zsh's fpath, or
 ~/.config/fish/completions/tidegate.fish.")]
-pub struct Completions {
+pub struct ShellCompletions {
     /// Which shell
     shell: Shell,
 }
@@ -93,7 +93,7 @@ enum Shell {
     Fish,
 }
 
-impl Completions {
+impl ShellCompletions {
     pub fn execute(self) -> Result<(), Failure> {
         let shell = match self.shell {
             Shell::Bash => clap_complete::Shell::Bash,

@@ -84,7 +84,7 @@ pub enum Command {
     Sketch(sketch::Args),
     Suite(suite::Args),
     Man(man::Args),
-    Completions(man::Completions),
+    Completions(man::ShellCompletions),
 }
 
 impl Command {

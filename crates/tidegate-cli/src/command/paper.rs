@@ -8,14 +8,14 @@ mod told;
 use std::path::PathBuf;
 
 use tidegate_lab::nearest::did_you_mean;
-use tidegate_lab::paper::{self, Asked, Length, Paper, Results};
+use tidegate_lab::paper::{self, Length, Paper, PaperRequest, PaperResults};
 
 use crate::experiment::whole;
 use crate::failure::Failure;
 use crate::progress::Onlooker;
 use list::List;
 use pairs::Pairs;
-use run::Run;
+use run::PaperRunArgs;
 
 /// Run what papers ran, and set our figures beside the printed ones.
 ///
@@ -35,19 +35,19 @@ Examples:
   tidegate paper pairs D1 --quick --choice ewfq:order=scfq --choice ewfq:insert=every")]
 pub struct Papers {
     #[command(subcommand)]
-    what: What,
+    what: PaperCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum PaperCommand {
     List(List),
-    Run(Run),
+    Run(PaperRunArgs),
     Pairs(Pairs),
 }
 
 /// How experiments are run, and where what comes of them goes.
 #[derive(Debug, clap::Args)]
-struct How {
+struct PaperOptions {
     /// Number of replications, 1 to 10000; without it, the paper's own, or 3 of a quick run
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 10_000), allow_negative_numbers = true)]
     seeds: Option<u32>,
@@ -66,15 +66,15 @@ struct How {
     from: Option<PathBuf>,
 }
 
-impl How {
+impl PaperOptions {
     /// The experiments of `papers` that `ids` names, as they are to be run.
-    fn asked<'p>(&self, papers: &'p [Paper], ids: Vec<String>) -> Asked<'p> {
+    fn asked<'p>(&self, papers: &'p [Paper], ids: Vec<String>) -> PaperRequest<'p> {
         let length = if self.quick { Length::Quick } else { Length::Full };
-        Asked { papers, experiments: ids, length, seeds: self.seeds, only_tested: false }
+        PaperRequest { papers, experiments: ids, length, seeds: self.seeds, only_tested: false }
     }
 
     /// Runs what is asked for.
-    fn run(&self, asked: &Asked<'_>) -> Result<Results, Failure> {
+    fn run(&self, asked: &PaperRequest<'_>) -> Result<PaperResults, Failure> {
         let out = self.out.as_deref();
         if let Some(dir) = out {
             paper::prepare(dir).map_err(Failure::input)?;
@@ -86,9 +86,9 @@ impl How {
 impl Papers {
     pub fn execute(self) -> Result<(), Failure> {
         match self.what {
-            What::List(list) => list.execute(),
-            What::Run(run) => run.execute(),
-            What::Pairs(pairs) => pairs.execute(),
+            PaperCommand::List(list) => list.execute(),
+            PaperCommand::Run(run) => run.execute(),
+            PaperCommand::Pairs(pairs) => pairs.execute(),
         }
     }
 }

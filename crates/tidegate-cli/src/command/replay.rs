@@ -3,12 +3,12 @@ use std::path::PathBuf;
 
 use tidegate::{Bytes, Rate, Size};
 use tidegate_lab::QueueSpec;
-use tidegate_lab::replay::{Replay, ReplayError, default_limit, replay};
+use tidegate_lab::replay::{ReplayError, ReplayJob, default_limit, replay};
 use tidegate_lab::results::{self, Manifest};
 use tidegate_packet::FlowKey;
 use tidegate_report::Document;
 
-use crate::experiment::{self, Shape, mean_packet, whole};
+use crate::experiment::{self, JsonShape, mean_packet, whole};
 use crate::failure::Failure;
 use crate::progress::Onlooker;
 use crate::{interrupt, output};
@@ -95,21 +95,21 @@ impl Args {
         }
         let documents: Vec<Document> = replayed.outcomes.into_iter().map(|o| o.document).collect();
         if self.json {
-            experiment::json(&documents, Shape::One)?
+            experiment::json(&documents, JsonShape::One)?
         } else {
             experiment::human(&documents, SHOWN)?
         }
         experiment::sound(&self.capture, replayed.damage.as_ref(), "result")
     }
 
-    fn job(&self) -> Replay {
-        Replay {
+    fn job(&self) -> ReplayJob {
+        ReplayJob {
             limit: self.limit.unwrap_or_else(|| default_limit(self.rate, self.mean_packet)),
             mean_packet: self.mean_packet,
             flow_key: self.flow_key,
             seed: self.seed,
             listed: self.list as usize,
-            ..Replay::new(&self.capture, self.rate, self.queues.clone())
+            ..ReplayJob::new(&self.capture, self.rate, self.queues.clone())
         }
     }
 

@@ -1,7 +1,7 @@
 //! `tidegate run`: one scenario, one queue.
 use tidegate_lab::QueueSpec;
 
-use crate::experiment::{Experiment, Shape};
+use crate::experiment::{JsonShape, SimulationArgs};
 use crate::failure::Failure;
 
 /// Simulate a scenario with one queue.
@@ -18,7 +18,7 @@ Examples:
   tidegate run flood --set run.duration=20s --seeds 1 --flows")]
 pub struct Args {
     #[command(flatten)]
-    experiment: Experiment,
+    experiment: SimulationArgs,
     /// The queue at the bottleneck, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none
     /// is named; without it, the watched link's own or the scenario's
     #[arg(long, value_name = "Q")]
@@ -33,6 +33,6 @@ impl Args {
             None => scenario,
         };
         let queue = scenario.own_queue().clone();
-        self.experiment.run(scenario, vec![queue], Shape::One)
+        self.experiment.run(scenario, vec![queue], JsonShape::One)
     }
 }

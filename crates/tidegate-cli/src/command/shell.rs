@@ -18,16 +18,16 @@ use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::way::Way;
 use tidegate_gateway::shell::command::Signals;
 use tidegate_gateway::shell::forward::lead;
-use tidegate_gateway::shell::link::{Ended, Link, Wanted};
-use tidegate_gateway::shell::network::{EAST, MTU, Network, WEST, nowhere};
+use tidegate_gateway::shell::link::{EmulatedLink, Ended, WantedLink};
+use tidegate_gateway::shell::network::{EAST, MTU, ShellNetwork, WEST, nowhere};
 use tidegate_gateway::shell::user::{self, Outside};
 use tidegate_gateway::watch::record::{Recorder, Recording};
 use tidegate_lab::QueueSpec;
 
 use crate::failure::Failure;
 use crate::output::note;
-use meter::Meter;
-use side::{Capacity, Side};
+use meter::MeterThread;
+use side::{DirectionCapacity, SideOptions};
 
 /// Where the command finds what the outside of the outermost shell serves.
 const BASE: &str = "TIDEGATE_BASE";
@@ -137,7 +137,7 @@ impl Args {
         let sides = self.sides();
         side::of_some_use(&sides)?;
         let loss = sides.each_ref().map(|side| side.loss);
-        let [up, down] = sides.map(Side::way);
+        let [up, down] = sides.map(SideOptions::way);
         let ways = [up?, down?];
         let plan = self.plan(ways.clone())?;
         let mut command = program(&self.command)?;
@@ -148,9 +148,11 @@ impl Args {
         let signals = Signals::hold().map_err(Failure::runtime)?;
         let (network, outside) = network()?;
         let recorders = recorders(captures, &ways)?;
-        let wanted = Wanted { plan, loss, recorders };
-        let (link, view) = Link::begin(&network, wanted).map_err(|e| no_network(e, outside))?;
-        let meter = self.meter.then(|| Meter::begin(view)).transpose().map_err(Failure::runtime)?;
+        let wanted = WantedLink { plan, loss, recorders };
+        let (link, view) =
+            EmulatedLink::begin(&network, wanted).map_err(|e| no_network(e, outside))?;
+        let meter =
+            self.meter.then(|| MeterThread::begin(view)).transpose().map_err(Failure::runtime)?;
         let base = network.block.base();
         self.lead(&network.outer, base)?;
         // Outside of a shell that leads nowhere there is nobody to be found.
@@ -185,20 +187,20 @@ impl Args {
     }
 
     /// What is wanted of each direction, up first.
-    fn sides(&self) -> [Side; 2] {
-        let both = Capacity::of(self.rate, self.trace.as_deref());
-        let up = Capacity::of(self.up_rate, self.up_trace.as_deref());
-        let down = Capacity::of(self.down_rate, self.down_trace.as_deref());
+    fn sides(&self) -> [SideOptions; 2] {
+        let both = DirectionCapacity::of(self.rate, self.trace.as_deref());
+        let up = DirectionCapacity::of(self.up_rate, self.up_trace.as_deref());
+        let down = DirectionCapacity::of(self.down_rate, self.down_trace.as_deref());
         let queue = |own: &Option<QueueSpec>| own.as_ref().or(self.queue.as_ref()).cloned();
         let loss = |own: Option<Prob>| own.or(self.loss).unwrap_or(Prob::ZERO);
-        let up = Side {
+        let up = SideOptions {
             name: "up",
             capacity: up.or(both.clone()),
             queue: queue(&self.up_queue),
             limit: self.up_limit.or(self.limit),
             loss: loss(self.up_loss),
         };
-        let down = Side {
+        let down = SideOptions {
             name: "down",
             capacity: down.or(both),
             queue: queue(&self.down_queue),
@@ -232,13 +234,14 @@ fn program(words: &[OsString]) -> Result<Command, Failure> {
 }
 
 /// The networks, and what is outside.
-fn network() -> Result<(Network, Outside), Failure> {
+fn network() -> Result<(ShellNetwork, Outside), Failure> {
     let outside = user::outside().map_err(Failure::runtime)?;
     let outer = match outside {
         Outside::Callers => Net::here(),
         Outside::Own => user::become_own().and_then(|()| nowhere()),
     };
-    let network = outer.and_then(Network::build).map_err(|error| no_network(error, outside))?;
+    let network =
+        outer.and_then(ShellNetwork::build).map_err(|error| no_network(error, outside))?;
     Ok((network, outside))
 }
 

@@ -1,6 +1,6 @@
 //! `tidegate sketch`: how well flows are counted.
 use tidegate::Bytes;
-use tidegate_lab::sketch::{self, Method, Row, Skew, Table, Trials};
+use tidegate_lab::sketch::{self, Method, SketchRow, SketchTable, Skew, Trials};
 use tidegate_report::human;
 use tidegate_report::page::{Block, Page};
 use tidegate_report::table::Look;
@@ -67,7 +67,7 @@ impl Args {
 }
 
 /// The answer, the errors, and what they cost.
-fn page(table: &Table, flows: &[u64]) -> Page {
+fn page(table: &SketchTable, flows: &[u64]) -> Page {
     let mut page = Page::default();
     page.add(Block::Heading(format!("Within {} of the truth", human::percent(TRUSTED))));
     page.extend(Method::ALL.map(|method| Block::Item(trust(table, method, flows))).into());
@@ -97,7 +97,7 @@ fn heading(skew: Skew) -> &'static str {
 }
 
 /// Where `method` is to be trusted, in a line.
-fn trust(table: &Table, method: Method, flows: &[u64]) -> String {
+fn trust(table: &SketchTable, method: Method, flows: &[u64]) -> String {
     let everywhere = vec![(flows[0], flows[flows.len() - 1])];
     let ranges = Skew::ALL.map(|skew| table.trusted(method, skew, TRUSTED));
     let told = |ranges: &[(u64, u64)]| match ranges {
@@ -133,7 +133,7 @@ fn flows_of(n: u64) -> String {
 }
 
 /// A row for each estimator, a column for each number of flows.
-fn errors(table: &Table, skew: Skew, flows: &[u64]) -> Vec<Vec<String>> {
+fn errors(table: &SketchTable, skew: Skew, flows: &[u64]) -> Vec<Vec<String>> {
     let head = std::iter::once("flows:".into()).chain(flows.iter().map(|n| human::count(*n)));
     let mut rows = vec![head.collect::<Vec<_>>()];
     for method in Method::ALL {
@@ -144,14 +144,14 @@ fn errors(table: &Table, skew: Skew, flows: &[u64]) -> Vec<Vec<String>> {
 }
 
 /// Error and bias, as a factor where a percentage says little.
-fn error(row: &Row) -> String {
+fn error(row: &SketchRow) -> String {
     match row.rmse {
         rmse if rmse >= 10.0 => format!("{:.0} times", rmse + 1.0),
         rmse => format!("{} ({:+.1})", human::percent(rmse), row.bias * 100.0),
     }
 }
 
-fn costs(table: &Table) -> Vec<Vec<String>> {
+fn costs(table: &SketchTable) -> Vec<Vec<String>> {
     let mut rows = vec![["estimator", "state at most", "ns per packet"].map(String::from).to_vec()];
     for method in Method::ALL {
         let of_method = || table.rows.iter().filter(|r| r.estimator == method);

@@ -5,7 +5,7 @@ mod told;
 use std::path::PathBuf;
 
 use tidegate_lab::QueueSpec;
-use tidegate_lab::suite::{self, Asked, Length, Results, Scores, Suite};
+use tidegate_lab::suite::{self, Scores, Suite, SuiteLength, SuiteRequest, SuiteResults};
 
 use crate::experiment::{arguments, begin, whole};
 use crate::failure::Failure;
@@ -112,15 +112,15 @@ impl Args {
         }
     }
 
-    fn asked<'s>(&self, suite: &'s Suite) -> Result<Asked<'s>, Failure> {
+    fn asked<'s>(&self, suite: &'s Suite) -> Result<SuiteRequest<'s>, Failure> {
         let queues =
             if self.queues.is_empty() { suite::every_queue() } else { self.queues.clone() };
         let tests = suite.tests(&self.tests).map_err(Failure::input)?;
-        let length = if self.quick { Length::Quick } else { Length::Full };
-        Ok(Asked { suite, tests, queues, length, seeds: self.seeds })
+        let length = if self.quick { SuiteLength::Quick } else { SuiteLength::Full };
+        Ok(SuiteRequest { suite, tests, queues, length, seeds: self.seeds })
     }
 
-    fn run(&self, asked: &Asked<'_>) -> Result<Results, Failure> {
+    fn run(&self, asked: &SuiteRequest<'_>) -> Result<SuiteResults, Failure> {
         let out = self.out.as_deref();
         if let Some(dir) = out {
             suite::prepare(dir, asked.suite).map_err(Failure::input)?;

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tidegate_lab::results::Begun;
 use tidegate_lab::study::{
-    self, Asked, Batch, Drawn, Prepared, Shard, Store, Study, SweepError, Tables, Wanted,
+    self, Batch, DrawnPlot, Prepared, Shard, Store, Study, SweepError, SweepRequest, Tables,
+    WantedTables,
 };
 
 use crate::experiment::{arguments, begin, whole};
@@ -37,20 +38,20 @@ Examples:
   tidegate sweep merge rtt.toml                 the results of all ten")]
 pub struct Sweep {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<SweepCommand>,
     #[command(flatten)]
     args: Args,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
-    Merge(merge::Merge),
+enum SweepCommand {
+    Merge(merge::MergeArgs),
 }
 
 #[derive(Debug, clap::Args)]
 struct Args {
     #[command(flatten)]
-    of: Of,
+    of: SweepOptions,
     /// Print the cells and an estimate of the time, and run nothing
     #[arg(long)]
     dry_run: bool,
@@ -69,7 +70,7 @@ struct Args {
 
 /// A study and where its results go.
 #[derive(Debug, clap::Args)]
-struct Of {
+struct SweepOptions {
     /// The study's file
     // Optional only beside a subcommand, which negates what is required.
     #[arg(value_name = "STUDY.toml", required = true)]
@@ -86,13 +87,13 @@ impl Sweep {
     pub fn execute(self) -> Result<(), Failure> {
         interrupt::listen();
         match self.what {
-            Some(What::Merge(merge)) => merge.execute(),
+            Some(SweepCommand::Merge(merge)) => merge.execute(),
             None => self.args.execute(),
         }
     }
 }
 
-impl Of {
+impl SweepOptions {
     /// The study, every cell of it checked.
     fn prepared(&self) -> Result<Prepared, Failure> {
         let study =
@@ -114,7 +115,7 @@ impl Of {
         begun: Begun,
     ) -> Result<(), Failure> {
         let keep = |name: &str| prepared.study.draws(name);
-        let wanted = Wanted { keep: &keep, csv: self.csv };
+        let wanted = WantedTables { keep: &keep, csv: self.csv };
         let tables = study::tables(prepared, store, dir, wanted).map_err(failed)?;
         output::print(&told::answers(prepared, &tables))?;
         output::note(&format!("Wrote {}.", dir.join("groups.parquet").display()));
@@ -127,7 +128,7 @@ impl Of {
     fn draw(&self, study: &Study, tables: &Tables, dir: &Path) -> Result<(), Failure> {
         let drawn = study::plots(study, tables, dir).map_err(failed)?;
         let mut refused = vec![];
-        for Drawn { name, files, notes, refused: why } in drawn {
+        for DrawnPlot { name, files, notes, refused: why } in drawn {
             for file in files {
                 output::note(&format!("Drew {}.", dir.join(file).display()));
             }
@@ -153,7 +154,7 @@ impl Args {
         let shard = self.shard.unwrap_or(Shard::WHOLE);
         let own = shard.folder().map_or_else(|| dir.clone(), |folder| dir.join(folder));
         let mut store = Store::open(&own, study::empty()).map_err(failed)?;
-        let asked = Asked { threads: self.threads.map(usize::from), shard };
+        let asked = SweepRequest { threads: self.threads.map(usize::from), shard };
         let swept = study::sweep(&prepared, &mut store, asked, &Onlooker::new());
         let swept = swept.map_err(|error| match error {
             SweepError::Invalid(problems) => Failure::input(problems),

@@ -49,7 +49,7 @@ impl Args {
         if !self.once {
             return live::show(&self.socket);
         }
-        let mut feed = feed::Feed::open(&self.socket).map_err(Failure::Runtime)?;
+        let mut feed = feed::GateFeed::open(&self.socket).map_err(Failure::Runtime)?;
         if self.json {
             feed.ask().map_err(Failure::Runtime)?;
             return output::print(feed.line().map_err(Failure::Runtime)?);

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use tidegate_report::papers::{Chart, ChartLine, Point, svg};
+use tidegate_report::papers::{Chart, ChartLine, FigurePoint, svg};
 
 use crate::Sample;
 use crate::ledger::Verdict;
@@ -56,7 +56,7 @@ fn line(name: &str, points: impl Iterator<Item = (f64, f64)>) -> ChartLine {
     ChartLine {
         name: name.into(),
         printed: false,
-        points: points.map(|(x, y)| Point { x, y, ci95: None }).collect(),
+        points: points.map(|(x, y)| FigurePoint { x, y, ci95: None }).collect(),
     }
 }
 

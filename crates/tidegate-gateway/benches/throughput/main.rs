@@ -23,13 +23,13 @@ use tidegate::{Bytes, Link, Rate, Span, Time, catalog};
 use tidegate_gateway::device::guard::Unguarded;
 use tidegate_gateway::device::memory::{Cable, cable as cable_in_memory};
 use tidegate_gateway::device::port::Port;
-use tidegate_gateway::device::ring::Ring;
+use tidegate_gateway::device::ring::PacketRing;
 use tidegate_gateway::machine::clock;
 use tidegate_gateway::machine::failopen::FailOpen;
 use tidegate_gateway::machine::namespaces::{Namespace, cable, possible};
 use tidegate_gateway::path::gate::Gate;
 use tidegate_gateway::run::plan::{GatePlan, Settings};
-use tidegate_gateway::run::pump::{Commands, Request, pump};
+use tidegate_gateway::run::pump::{Commands, PumpRequest, pump};
 use tidegate_gateway::run::way::{Secret, Way};
 
 use flood::{BURST, Flood};
@@ -176,10 +176,11 @@ fn without_devices(queue: &str, len: usize) -> f64 {
 fn gateway(middle: &Namespace, queue: &str, rate: Rate) -> (f64, f64) {
     let (lane, wire) = plan(queue, rate).lanes(Secret { hash: [1, 2], seed: 3 }, ()).unwrap();
     let work = || {
-        let (inner, outer) = (Ring::open("in").unwrap(), Ring::open("out").unwrap());
-        let mut guard = FailOpen::install([&inner, &outer].map(Ring::index), clock::now()).unwrap();
+        let (inner, outer) = (PacketRing::open("in").unwrap(), PacketRing::open("out").unwrap());
+        let mut guard =
+            FailOpen::install([&inner, &outer].map(PacketRing::index), clock::now()).unwrap();
         let mut gate = Gate::new(lane, wire, inner, outer);
-        let (request, mut tell) = (|| Request::GoOn, |_| ());
+        let (request, mut tell) = (|| PumpRequest::GoOn, |_| ());
         let commands = Commands { duration: Some(RUN), ..Commands::new(&request, &mut tell) };
         let before = spent();
         pump(&mut gate, &mut guard, commands).unwrap();

@@ -14,7 +14,7 @@ use tidegate::{Ecn, Span, Time};
 use tidegate_packet::{Address, Frame, LinkType, Transport};
 
 use super::rig::{ARRIVALS, Rig, SERVER, WEST};
-use super::tap::{Seen, Tap, now, plug};
+use super::tap::{SeenFrame, Tap, now, plug};
 use super::traffic::DemoFlow;
 
 /// How long to leave frames with the kernel.
@@ -26,7 +26,7 @@ pub const GRID: Span = Span::from_millis(100);
 
 /// One flow's account. Of the measured time, unless it says otherwise.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct FlowCount {
+pub struct FlowAccount {
     /// Frames that came in to the gateway.
     pub offered: u64,
     /// Their bytes.
@@ -47,7 +47,7 @@ pub struct FlowCount {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WireReading {
     /// Of each flow, by its place.
-    pub flows: Vec<FlowCount>,
+    pub flows: Vec<FlowAccount>,
     /// The sum of the times that frames took, and how many, in each piece of the grid.
     pub took_over_time: Vec<(Span, u64)>,
     /// Frames that went by uncounted. Not none: the figures are too small.
@@ -56,12 +56,12 @@ pub struct WireReading {
 
 /// A meter at work.
 pub struct WireMeter {
-    shared: Arc<Shared>,
+    shared: Arc<MeterShared>,
     thread: Option<JoinHandle<io::Result<WireReading>>>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct MeterShared {
     stop: AtomicBool,
     /// The measured time, by the tap's clock in nanoseconds; zero: not yet.
     from: AtomicU64,
@@ -70,11 +70,11 @@ struct Shared {
     begun: Box<[AtomicBool]>,
 }
 
-impl Shared {
-    fn of(flows: usize) -> Arc<Shared> {
-        Arc::new(Shared {
+impl MeterShared {
+    fn of(flows: usize) -> Arc<MeterShared> {
+        Arc::new(MeterShared {
             begun: (0..flows).map(|_| AtomicBool::default()).collect(),
-            ..Shared::default()
+            ..MeterShared::default()
         })
     }
 }
@@ -87,8 +87,8 @@ impl WireMeter {
     pub fn start(rig: &Rig, flows: usize) -> io::Result<WireMeter> {
         let entry = rig.gateway.inside(|| plug(WEST))??;
         let exit = rig.server.inside(|| plug(ARRIVALS))??;
-        let shared = Shared::of(flows);
-        let count = Count::new(flows, shared.clone());
+        let shared = MeterShared::of(flows);
+        let count = DemoCounter::new(flows, shared.clone());
         let thread = std::thread::Builder::new()
             .name("meter".into())
             .spawn(move || count.run(Tap::new(entry), Tap::new(exit)))?;
@@ -125,25 +125,31 @@ impl Drop for WireMeter {
 }
 
 /// A frame on its way through the gateway.
-struct Inside {
+struct FrameInside {
     at: Time,
     flow: usize,
     measured: bool,
 }
 
-struct Count {
-    shared: Arc<Shared>,
+struct DemoCounter {
+    shared: Arc<MeterShared>,
     begun_at: Time,
     reading: WireReading,
-    inside: HashMap<u64, Inside>,
+    inside: HashMap<u64, FrameInside>,
     line: VecDeque<(Time, u64)>,
 }
 
-impl Count {
-    fn new(flows: usize, shared: Arc<Shared>) -> Count {
+impl DemoCounter {
+    fn new(flows: usize, shared: Arc<MeterShared>) -> DemoCounter {
         let reading =
-            WireReading { flows: vec![FlowCount::default(); flows], ..WireReading::default() };
-        Count { shared, begun_at: now(), reading, inside: HashMap::new(), line: VecDeque::new() }
+            WireReading { flows: vec![FlowAccount::default(); flows], ..WireReading::default() };
+        DemoCounter {
+            shared,
+            begun_at: now(),
+            reading,
+            inside: HashMap::new(),
+            line: VecDeque::new(),
+        }
     }
 
     fn run(mut self, mut entry: Tap, mut exit: Tap) -> io::Result<WireReading> {
@@ -163,7 +169,7 @@ impl Count {
         from > 0 && (from..to).contains(&at.as_nanos())
     }
 
-    fn entered(&mut self, seen: &Seen<'_>) {
+    fn entered(&mut self, seen: &SeenFrame<'_>) {
         let Some((flow, _)) = self.flow(seen) else { return };
         let measured = self.measured(seen.at);
         if measured {
@@ -172,11 +178,11 @@ impl Count {
             account.offered_bytes += u64::from(seen.len);
         }
         let key = key(seen.bytes);
-        self.inside.insert(key, Inside { at: seen.at, flow, measured });
+        self.inside.insert(key, FrameInside { at: seen.at, flow, measured });
         self.line.push_back((seen.at, key));
     }
 
-    fn left(&mut self, seen: &Seen<'_>) {
+    fn left(&mut self, seen: &SeenFrame<'_>) {
         let Some((flow, ecn)) = self.flow(seen) else { return };
         let piece = (seen.at.since(self.begun_at).as_nanos() / GRID.as_nanos()) as usize;
         let measured = self.measured(seen.at);
@@ -201,7 +207,7 @@ impl Count {
     }
 
     /// The flow of a frame that goes to the server, and its ECN codepoint.
-    fn flow(&self, seen: &Seen<'_>) -> Option<(usize, Ecn)> {
+    fn flow(&self, seen: &SeenFrame<'_>) -> Option<(usize, Ecn)> {
         let frame = Frame::parse(LinkType::Ethernet, seen.bytes, seen.len);
         match (frame.ends.destination, frame.ends.transport) {
             (Address::V4(to), Transport::Ports { destination, .. }) if to == SERVER.octets() => {
@@ -264,13 +270,17 @@ mod tests {
 
     #[test]
     fn frames_are_paired_though_they_were_marked() {
-        let shared = Shared::of(1);
-        let mut count = Count::new(1, shared.clone());
+        let shared = MeterShared::of(1);
+        let mut count = DemoCounter::new(1, shared.clone());
         let start = count.begun_at;
         shared.from.store(start.as_nanos(), SeqCst);
         shared.to.store(start.as_nanos() + 1_000_000_000, SeqCst);
-        let at = |ms: u64, take: &mut dyn FnMut(Seen<'_>), number: u16, ecn| {
-            take(Seen { at: start + Span::from_millis(ms), bytes: &frame(number, ecn), len: 60 });
+        let at = |ms: u64, take: &mut dyn FnMut(SeenFrame<'_>), number: u16, ecn| {
+            take(SeenFrame {
+                at: start + Span::from_millis(ms),
+                bytes: &frame(number, ecn),
+                len: 60,
+            });
         };
         for number in 0..4 {
             at(10 * u64::from(number), &mut |seen| count.entered(&seen), number, 2);
@@ -278,7 +288,7 @@ mod tests {
         for (ms, number, ecn) in [(100, 0, 2), (110, 1, 3), (1010, 3, 2)] {
             at(ms, &mut |seen| count.left(&seen), number, ecn);
         }
-        let expected = FlowCount {
+        let expected = FlowAccount {
             offered: 4,
             offered_bytes: 240,
             delivered: 3,

@@ -16,8 +16,8 @@ const HEARD: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Process {
     child: Child,
-    out: Listener,
-    err: Listener,
+    out: OutputListener,
+    err: OutputListener,
 }
 
 impl Process {
@@ -30,8 +30,10 @@ impl Process {
         let mut command = namespace.command(&tied);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = spawn_apart(&mut command).map_err(named(program[0]))?;
-        let (out, err) =
-            (Listener::start(child.stdout.take())?, Listener::start(child.stderr.take())?);
+        let (out, err) = (
+            OutputListener::start(child.stdout.take())?,
+            OutputListener::start(child.stderr.take())?,
+        );
         Ok(Process { child, out, err })
     }
 
@@ -94,14 +96,14 @@ impl Drop for Process {
 
 /// Reads all that a process says, so that it never waits to be heard, and keeps the end of it.
 #[derive(Debug, Default)]
-struct Listener {
+struct OutputListener {
     heard: Arc<Mutex<Vec<u8>>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Listener {
-    fn start(from: Option<impl Read + Send + 'static>) -> io::Result<Listener> {
-        let Some(mut from) = from else { return Ok(Listener::default()) };
+impl OutputListener {
+    fn start(from: Option<impl Read + Send + 'static>) -> io::Result<OutputListener> {
+        let Some(mut from) = from else { return Ok(OutputListener::default()) };
         let heard = Arc::new(Mutex::new(Vec::new()));
         let kept = heard.clone();
         let listen = move || {
@@ -114,7 +116,7 @@ impl Listener {
             }
         };
         let thread = std::thread::Builder::new().name("listener".into()).spawn(listen)?;
-        Ok(Listener { heard, thread: Some(thread) })
+        Ok(OutputListener { heard, thread: Some(thread) })
     }
 
     fn so_far(&self) -> String {

@@ -7,13 +7,13 @@ use tidegate_packet::{Address, Ends, FlowKey, Transport};
 use tidegate_report as report;
 use tidegate_report::fair::Worst;
 use tidegate_report::{
-    Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Figure, Line, PerFlow, Quantity,
-    Queue, Series, Source, fair,
+    Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Figure, Line, PacketSource, PerFlow,
+    Queue, Series, SeriesQuantity, fair,
 };
 
-use super::meter::{FlowCount, GRID, WireReading};
+use super::meter::{FlowAccount, GRID, WireReading};
 use super::rig::{SERVER, client};
-use super::traffic::{DemoFlow, Sending, flows};
+use super::traffic::{DemoFlow, SendingPattern, flows};
 use super::{Demo, Measured, Trial};
 
 /// What `reading` says of `trial`, which took `wall`.
@@ -23,11 +23,11 @@ pub(super) fn measured(
     reading: WireReading,
     wall: Duration,
 ) -> Measured {
-    let view = View::new(demo, &reading);
+    let view = ResultView::new(demo, &reading);
     let link = &demo.link;
     let by_key = Some(demo.flow_key).filter(|key| *key != FlowKey::FiveTuple);
     let document = Document {
-        source: Source::Measured,
+        source: PacketSource::Measured,
         scenario: "gate demo".into(),
         label: trial.label.clone(),
         queue: Queue {
@@ -64,25 +64,25 @@ pub(super) fn measured(
 }
 
 /// What all parts of the document look at.
-struct View<'d> {
+struct ResultView<'d> {
     demo: &'d Demo,
     flows: Vec<DemoFlow>,
-    accounts: &'d [FlowCount],
+    accounts: &'d [FlowAccount],
     /// The flows that the flow key makes one, for each such.
     keys: Vec<Vec<usize>>,
     /// Each flow's fair share in bit/s.
     fair: Vec<f64>,
 }
 
-impl<'d> View<'d> {
-    fn new(demo: &'d Demo, reading: &'d WireReading) -> View<'d> {
+impl<'d> ResultView<'d> {
+    fn new(demo: &'d Demo, reading: &'d WireReading) -> ResultView<'d> {
         let flows = flows(&demo.groups);
         let mut keys: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (i, flow) in flows.iter().enumerate() {
             keys.entry(demo.flow_key.flow(&ends(demo, *flow))).or_default().push(i);
         }
         let keys: Vec<Vec<usize>> = keys.into_values().collect();
-        let mut view = View { demo, flows, accounts: &reading.flows, keys, fair: vec![] };
+        let mut view = ResultView { demo, flows, accounts: &reading.flows, keys, fair: vec![] };
         view.fair = view.fair_shares();
         view
     }
@@ -90,8 +90,8 @@ impl<'d> View<'d> {
     /// What the flow key makes one has one share, which its flows have in equal parts.
     fn fair_shares(&self) -> Vec<f64> {
         let demand = |flow: &usize| match self.demo.groups[self.flows[*flow].group].sending {
-            Sending::Tcp(_) => f64::INFINITY,
-            Sending::Udp { .. } => self.rate(self.accounts[*flow].offered_bytes),
+            SendingPattern::Tcp(_) => f64::INFINITY,
+            SendingPattern::Udp { .. } => self.rate(self.accounts[*flow].offered_bytes),
         };
         let demands: Vec<f64> =
             self.keys.iter().map(|flows| flows.iter().map(demand).sum()).collect();
@@ -134,7 +134,7 @@ impl<'d> View<'d> {
         self.keys.iter().filter_map(of)
     }
 
-    fn sum(&self, flows: impl Iterator<Item = usize>, what: fn(&FlowCount) -> u64) -> u64 {
+    fn sum(&self, flows: impl Iterator<Item = usize>, what: fn(&FlowAccount) -> u64) -> u64 {
         flows.map(|i| what(&self.accounts[i])).sum()
     }
 
@@ -189,8 +189,8 @@ impl<'d> View<'d> {
             worst_share: worst.and_then(|worst| Figure::exact(worst.share)),
             starved: worst.and_then(|worst| Figure::exact(worst.starved as f64)),
             conduct: Some(match group.sending {
-                Sending::Tcp(_) => Conduct::Responsive,
-                Sending::Udp { .. } => Conduct::Unresponsive,
+                SendingPattern::Tcp(_) => Conduct::Responsive,
+                SendingPattern::Udp { .. } => Conduct::Unresponsive,
             }),
             ..report::Group::default()
         }
@@ -199,7 +199,7 @@ impl<'d> View<'d> {
     fn flow(&self, flow: DemoFlow) -> report::Flow {
         let index = usize::from(flow.index);
         let account = &self.accounts[index];
-        let FlowCount { offered, delivered, marked, .. } = *account;
+        let FlowAccount { offered, delivered, marked, .. } = *account;
         report::Flow {
             index: index as u64,
             label: ends(self.demo, flow).to_string(),
@@ -230,7 +230,7 @@ impl<'d> View<'d> {
                 bytes as f64 * 8.0 / GRID.as_secs()
             };
             Line::new(
-                Quantity::Throughput,
+                SeriesQuantity::Throughput,
                 &self.demo.groups[group].name,
                 "bit/s",
                 (0..pieces).map(rate),
@@ -240,7 +240,7 @@ impl<'d> View<'d> {
             let (sum, count) = reading.took_over_time.get(piece).copied().unwrap_or_default();
             (sum.as_millis() / count as f64 - self.demo.delay.as_millis()).max(0.0)
         };
-        let waits = Line::new(Quantity::Delay, "mean", "ms", (0..pieces).map(took));
+        let waits = Line::new(SeriesQuantity::Delay, "mean", "ms", (0..pieces).map(took));
         let lines = (0..self.demo.groups.len()).map(rates).chain([waits]).collect();
         Series { seed: None, time_s: (0..pieces).map(grid).collect(), lines }
     }
@@ -249,8 +249,8 @@ impl<'d> View<'d> {
 /// Who sends to whom; the sender's port is the kernel's choice, and here nobody's.
 fn ends(demo: &Demo, flow: DemoFlow) -> Ends {
     let protocol = match demo.groups[flow.group].sending {
-        Sending::Tcp(_) => 6,
-        Sending::Udp { .. } => 17,
+        SendingPattern::Tcp(_) => 6,
+        SendingPattern::Udp { .. } => 17,
     };
     Ends {
         source: Address::V4(client(flow.index).octets()),

@@ -13,7 +13,7 @@ use tidegate_packet::ipv4_checksum;
 
 use super::rig::{Rig, SERVER, USERS, client};
 use crate::device::port::{Port, Unsent};
-use crate::device::ring::Ring;
+use crate::device::ring::PacketRing;
 
 /// Whom the flood is meant for: somebody behind the same line as the users' server.
 const VICTIM: [u8; 4] = [10, 77, 0, 9];
@@ -40,7 +40,7 @@ impl Spoofed {
     /// The clients' interface cannot be opened.
     pub fn start(rig: &Rig, flows: u64) -> io::Result<Spoofed> {
         let (stop, sent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let ring = rig.clients.inside(|| Ring::open(USERS))??;
+        let ring = rig.clients.inside(|| PacketRing::open(USERS))??;
         let (told, count) = (stop.clone(), sent.clone());
         let thread = std::thread::Builder::new()
             .name("flood".into())
@@ -69,7 +69,7 @@ impl Drop for Spoofed {
     }
 }
 
-fn flood(mut ring: Ring, flows: u64, stop: &AtomicBool, sent: &AtomicU64) -> io::Result<()> {
+fn flood(mut ring: PacketRing, flows: u64, stop: &AtomicBool, sent: &AtomicU64) -> io::Result<()> {
     for batch in 0..flows.div_ceil(BATCH) {
         if stop.load(Relaxed) {
             break;

@@ -27,7 +27,7 @@ pub struct Tap {
 }
 
 /// A frame.
-pub struct Seen<'a> {
+pub struct SeenFrame<'a> {
     /// When, by the clock of [`now`].
     pub at: Time,
     /// Its first bytes.
@@ -74,7 +74,7 @@ impl Tap {
     ///
     /// # Errors
     /// The interface is gone.
-    pub fn drain(&mut self, see: &mut impl FnMut(Seen<'_>)) -> io::Result<()> {
+    pub fn drain(&mut self, see: &mut impl FnMut(SeenFrame<'_>)) -> io::Result<()> {
         loop {
             let mut slices: Vec<[IoSliceMut; 1]> =
                 self.frames.iter_mut().map(|f| [IoSliceMut::new(f)]).collect();
@@ -107,7 +107,7 @@ impl Tap {
                 lens.push((at, message.bytes as u32));
             }
             for (frame, (at, len)) in self.frames.iter().zip(&lens) {
-                see(Seen { at: *at, bytes: &frame[..SNAP.min(*len as usize)], len: *len });
+                see(SeenFrame { at: *at, bytes: &frame[..SNAP.min(*len as usize)], len: *len });
             }
             if lens.len() < BATCH {
                 return Ok(());

@@ -27,7 +27,7 @@ const STOCK: u64 = 1_000_000;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How a group sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sending {
+pub enum SendingPattern {
     /// The kernel's TCP with this congestion control, as much as it may.
     Tcp(String),
     /// UDP at this rate, its frames `length` bytes long.
@@ -41,13 +41,13 @@ pub enum Sending {
 
 /// Flows that send alike, each from an address of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct DemoGroup {
     /// What results call it.
     pub name: String,
     /// Number of flows.
     pub count: u16,
     /// How they send.
-    pub sending: Sending,
+    pub sending: SendingPattern,
 }
 
 /// One flow: its place among all is its client's number and its receiver's port.
@@ -72,7 +72,7 @@ impl DemoFlow {
 }
 
 /// The flows of `groups`, group by group.
-pub fn flows(groups: &[Group]) -> Vec<DemoFlow> {
+pub fn flows(groups: &[DemoGroup]) -> Vec<DemoFlow> {
     let groups =
         groups.iter().enumerate().flat_map(|(i, group)| std::iter::repeat_n(i, group.count.into()));
     groups.zip(0..).map(|(group, index)| DemoFlow { group, index }).collect()
@@ -80,7 +80,7 @@ pub fn flows(groups: &[Group]) -> Vec<DemoFlow> {
 
 /// Senders and their receivers, each by the flow's place.
 #[derive(Debug, Default)]
-pub struct Traffic {
+pub struct DemoTraffic {
     receivers: Vec<Process>,
     senders: Vec<Process>,
     /// Flows of TCP that were begun and whose receivers have no connection yet, as far as is
@@ -90,13 +90,13 @@ pub struct Traffic {
     connections: Vec<TcpStream>,
 }
 
-impl Traffic {
+impl DemoTraffic {
     /// Starts the receivers of all flows of `groups`, and waits until they listen.
     ///
     /// # Errors
     /// iperf3 cannot be started, or does not listen.
-    pub fn listen(rig: &Rig, groups: &[Group]) -> io::Result<Traffic> {
-        let mut traffic = Traffic::default();
+    pub fn listen(rig: &Rig, groups: &[DemoGroup]) -> io::Result<DemoTraffic> {
+        let mut traffic = DemoTraffic::default();
         let flows = flows(groups);
         for flow in &flows {
             traffic.receivers.push(receiver(rig, *flow)?);
@@ -106,7 +106,7 @@ impl Traffic {
     }
 
     /// Waits until the receivers of `flows` listen.
-    fn wait_for(&mut self, rig: &Rig, flows: &[DemoFlow], groups: &[Group]) -> io::Result<()> {
+    fn wait_for(&mut self, rig: &Rig, flows: &[DemoFlow], groups: &[DemoGroup]) -> io::Result<()> {
         let begun = Instant::now();
         while !flows
             .iter()
@@ -130,11 +130,11 @@ impl Traffic {
     pub fn send(
         &mut self,
         rig: &Rig,
-        groups: &[Group],
+        groups: &[DemoGroup],
         flow: DemoFlow,
         time: Duration,
     ) -> io::Result<()> {
-        if let Sending::Udp { rate, length } = groups[flow.group].sending {
+        if let SendingPattern::Udp { rate, length } = groups[flow.group].sending {
             rig.pace(flow.port(), rate, length)?;
         } else {
             self.awaited.push(flow);
@@ -151,11 +151,11 @@ impl Traffic {
     pub fn send_anew(
         &mut self,
         rig: &Rig,
-        groups: &[Group],
+        groups: &[DemoGroup],
         flow: DemoFlow,
         time: Duration,
     ) -> io::Result<()> {
-        if matches!(groups[flow.group].sending, Sending::Tcp(_)) {
+        if matches!(groups[flow.group].sending, SendingPattern::Tcp(_)) {
             return Ok(()); // the kernel asks again
         }
         let place = usize::from(flow.index);
@@ -198,7 +198,7 @@ impl Traffic {
     ///
     /// # Errors
     /// The state of a process could not be read.
-    pub fn broken(&mut self, groups: &[Group]) -> io::Result<Option<String>> {
+    pub fn broken(&mut self, groups: &[DemoGroup]) -> io::Result<Option<String>> {
         let flows = flows(groups);
         for (what, processes) in [("receiver", &mut self.receivers), ("sender", &mut self.senders)]
         {
@@ -234,14 +234,14 @@ fn receiver(rig: &Rig, flow: DemoFlow) -> io::Result<Process> {
 }
 
 /// Starts the sender of `flow` of `groups`, for `time` at most.
-fn sender(rig: &Rig, groups: &[Group], flow: DemoFlow, time: Duration) -> io::Result<Process> {
+fn sender(rig: &Rig, groups: &[DemoGroup], flow: DemoFlow, time: Duration) -> io::Result<Process> {
     let (here, there) = (client(flow.index).to_string(), SERVER.to_string());
     let (port, seconds) = (flow.port().to_string(), time.as_secs().max(1).to_string());
     let mut call =
         vec!["iperf3", "-c", &there, "-B", &here, "-p", &port, "--cport", &port, "-t", &seconds];
     let way = match &groups[flow.group].sending {
-        Sending::Tcp(congestion) => vec!["-C".into(), congestion.clone()],
-        Sending::Udp { length, .. } => {
+        SendingPattern::Tcp(congestion) => vec!["-C".into(), congestion.clone()],
+        SendingPattern::Udp { length, .. } => {
             let payload = length.saturating_sub(UDP_HEADERS).max(LEAST_PAYLOAD);
             // As fast as the kernel lets it: a process cannot keep time where others want to run
             // too.
@@ -294,7 +294,7 @@ mod tests {
         // The process is our own, which goes the same way.
         let found = connection(std::process::id(), port).expect("it has been accepted");
         assert_eq!(found.local_addr().unwrap(), receiver.local_addr().unwrap());
-        let mut traffic = Traffic { connections: vec![found], ..Traffic::default() };
+        let mut traffic = DemoTraffic { connections: vec![found], ..DemoTraffic::default() };
         traffic.limit_windows(Bytes::new(50_000)).unwrap();
         assert_eq!((window(&receiver), window(&sender)), (50_000, before));
 

@@ -11,7 +11,7 @@ pub const BEAT: Span = Span::from_millis(50);
 
 /// What had become of the promise when it was renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Promise {
+pub enum PromiseState {
     /// It held all the time.
     Kept,
     /// It had lapsed: frames that wait to be received now may have been forwarded by the kernel
@@ -24,7 +24,7 @@ pub trait Guard {
     /// Renews the promise from the moment of the call on; what had become of it until it was
     /// renewed. Reads a clock: a thread that was stopped on the way here must not renew by the time
     /// before that. Called once every [`BEAT`] or so, and whenever it is not [ours](Guard::ours).
-    fn beat(&mut self) -> Promise;
+    fn beat(&mut self) -> PromiseState;
 
     /// Whether the promise holds at the moment of the call, so that all frames that arrived before
     /// it are ours alone to forward. Reads a clock: called after frames were counted and before
@@ -40,8 +40,8 @@ pub trait Guard {
 pub struct Unguarded;
 
 impl Guard for Unguarded {
-    fn beat(&mut self) -> Promise {
-        Promise::Kept
+    fn beat(&mut self) -> PromiseState {
+        PromiseState::Kept
     }
 
     #[inline]

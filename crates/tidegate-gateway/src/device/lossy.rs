@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tidegate::{Prob, Rng};
 
-use crate::device::port::{Altered, Port, Received, Unsent};
+use crate::device::port::{Altered, Port, ReceivedFrame, Unsent};
 use crate::watch::counters::Tally;
 
 /// A device that loses each frame with the same probability when it is sent.
@@ -32,14 +32,14 @@ pub struct Lossy<P> {
     port: P,
     loss: Prob,
     dice: Rng,
-    lost: Lost,
+    lost: LostFrames,
 }
 
 /// How many frames a device has lost, for the one that asks.
 #[derive(Clone, Debug, Default)]
-pub struct Lost(Arc<AtomicU64>);
+pub struct LostFrames(Arc<AtomicU64>);
 
-impl Lost {
+impl LostFrames {
     /// So far, in frames.
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)
@@ -49,11 +49,11 @@ impl Lost {
 impl<P> Lossy<P> {
     /// `port`, which loses frames with probability `loss` by `dice`.
     pub fn new(port: P, loss: Prob, dice: Rng) -> Lossy<P> {
-        Lossy { port, loss, dice, lost: Lost::default() }
+        Lossy { port, loss, dice, lost: LostFrames::default() }
     }
 
     /// How many were lost, now and later.
-    pub fn lost(&self) -> Lost {
+    pub fn lost(&self) -> LostFrames {
         self.lost.clone()
     }
 }
@@ -75,7 +75,11 @@ impl<P: Port> Port for Lossy<P> {
     }
 
     #[inline]
-    fn receive(&mut self, most: usize, take: &mut impl FnMut(Received<'_>)) -> io::Result<usize> {
+    fn receive(
+        &mut self,
+        most: usize,
+        take: &mut impl FnMut(ReceivedFrame<'_>),
+    ) -> io::Result<usize> {
         self.port.receive(most, take)
     }
 

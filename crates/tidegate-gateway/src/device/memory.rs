@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use tidegate::Time;
 
-use crate::device::port::{Port, Received, Unsent};
+use crate::device::port::{Port, ReceivedFrame, Unsent};
 use crate::watch::counters::Tally;
 
 /// What a cable carries.
@@ -44,21 +44,21 @@ pub struct End {
     up: Rc<RefCell<bool>>,
     arrives: Rc<RefCell<CableLine>>,
     leaves: Rc<RefCell<CableLine>>,
-    taken: VecDeque<Frame>,
+    taken: VecDeque<CableFrame>,
     unsent: Tally,
 }
 
 /// What is on its way in one direction.
 #[derive(Debug, Default)]
 struct CableLine {
-    frames: VecDeque<Frame>,
+    frames: VecDeque<CableFrame>,
     missed: u64,
     /// Emptied frames, so that a cable in use allocates nothing.
     spare: Vec<Vec<u8>>,
 }
 
 #[derive(Debug)]
-struct Frame {
+struct CableFrame {
     bytes: Vec<u8>,
     wire_len: u32,
     checksum_missing: bool,
@@ -89,12 +89,12 @@ impl End {
 
     /// Sends a frame that was `wire_len` bytes long; only its first bytes arrive.
     pub fn send_cut_off(&mut self, bytes: &[u8], wire_len: u32) {
-        self.put(Frame { bytes: bytes.to_vec(), wire_len, checksum_missing: false });
+        self.put(CableFrame { bytes: bytes.to_vec(), wire_len, checksum_missing: false });
     }
 
     /// Sends a frame whose checksum is left for hardware to fill in.
     pub fn send_unfinished(&mut self, bytes: &[u8]) {
-        self.put(Frame {
+        self.put(CableFrame {
             bytes: bytes.to_vec(),
             wire_len: bytes.len() as u32,
             checksum_missing: true,
@@ -111,7 +111,7 @@ impl End {
         Ok(all)
     }
 
-    fn put(&mut self, frame: Frame) {
+    fn put(&mut self, frame: CableFrame) {
         let mut line = self.leaves.borrow_mut();
         if line.frames.len() < self.cable.arrived {
             line.frames.push_back(frame)
@@ -134,14 +134,18 @@ impl Port for End {
         self.arrives.borrow().frames.len().min(most)
     }
 
-    fn receive(&mut self, most: usize, take: &mut impl FnMut(Received<'_>)) -> io::Result<usize> {
+    fn receive(
+        &mut self,
+        most: usize,
+        take: &mut impl FnMut(ReceivedFrame<'_>),
+    ) -> io::Result<usize> {
         self.still_up()?;
         let mut count = 0;
         while count < most {
             // The line is free while the frame is looked at: who takes it may send.
             let Some(frame) = self.arrives.borrow_mut().frames.pop_front() else { break };
-            let Frame { bytes, wire_len, checksum_missing } = frame;
-            take(Received { bytes: &bytes, wire_len, stamp: Time::ZERO, checksum_missing });
+            let CableFrame { bytes, wire_len, checksum_missing } = frame;
+            take(ReceivedFrame { bytes: &bytes, wire_len, stamp: Time::ZERO, checksum_missing });
             self.arrives.borrow_mut().spare.push(bytes);
             count += 1;
         }
@@ -158,7 +162,7 @@ impl Port for End {
         let mut bytes = self.leaves.borrow_mut().spare.pop().unwrap_or_default();
         bytes.clear();
         bytes.extend_from_slice(frame);
-        self.taken.push_back(Frame {
+        self.taken.push_back(CableFrame {
             bytes,
             wire_len: frame.len() as u32,
             checksum_missing: false,

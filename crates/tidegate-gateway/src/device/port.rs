@@ -34,7 +34,11 @@ pub trait Port {
     ///
     /// # Errors
     /// The device is gone or down; it may come back.
-    fn receive(&mut self, most: usize, take: &mut impl FnMut(Received<'_>)) -> io::Result<usize>;
+    fn receive(
+        &mut self,
+        most: usize,
+        take: &mut impl FnMut(ReceivedFrame<'_>),
+    ) -> io::Result<usize>;
 
     /// Takes `frame` to be sent, in order, no later than the next [`flush`](Port::flush).
     ///
@@ -106,7 +110,7 @@ impl fmt::Display for Altered {
 
 /// A frame that has arrived.
 #[derive(Debug)]
-pub struct Received<'a> {
+pub struct ReceivedFrame<'a> {
     /// Its bytes, cut off if the device had no room for all of them.
     pub bytes: &'a [u8],
     /// Its length on the wire in bytes; more than `bytes.len()` if it was cut off, and then it

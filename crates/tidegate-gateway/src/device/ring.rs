@@ -9,9 +9,9 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use crate::device::port::{Altered, Port, Received, Unsent};
+use crate::device::port::{Altered, Port, ReceivedFrame, Unsent};
 use crate::machine::named::named;
-use crate::machine::system::{self, BATCH, Interface, Name, Protocol};
+use crate::machine::system::{self, BATCH, FrameProtocol, InterfaceName, RingInterface};
 use crate::watch::counters::Tally;
 
 mod slots;
@@ -38,13 +38,13 @@ pub const SLOTS: usize = 4096;
 ///
 /// Only the process that holds a ring makes its interface hear the frames that are for others.
 #[derive(Debug)]
-pub struct Ring {
+pub struct PacketRing {
     name: String,
-    interface: Interface,
-    entry: Entry,
+    interface: RingInterface,
+    entry: RingEntry,
     /// Takes the place of `entry` when nothing waits there any more: it has room for longer
     /// frames.
-    next: Option<Entry>,
+    next: Option<RingEntry>,
     /// How long frames are that there is room for, in bytes.
     room: usize,
     /// So many slots were asked for.
@@ -61,19 +61,19 @@ pub struct Ring {
 
 /// Where frames come in.
 #[derive(Debug)]
-struct Entry {
+struct RingEntry {
     // Before the socket, so that its memory goes first.
     slots: Slots,
     socket: OwnedFd,
 }
 
-impl Entry {
+impl RingEntry {
     /// One for frames of up to `longest` bytes, which nothing reaches yet.
-    fn new(slots: usize, longest: usize) -> io::Result<Entry> {
+    fn new(slots: usize, longest: usize) -> io::Result<RingEntry> {
         let socket = system::packet_socket()?;
         let slots = Slots::new(socket.as_fd(), slots, longest)?;
         system::set_option(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
-        Ok(Entry { slots, socket })
+        Ok(RingEntry { slots, socket })
     }
 }
 
@@ -87,21 +87,21 @@ struct Leaving {
     sent: usize,
 }
 
-impl Ring {
+impl PacketRing {
     /// Opens interface `name` of this thread's network namespace with room for [`SLOTS`] frames
     /// that wait.
     ///
     /// # Errors
     /// There is no such interface, it is down, we are not allowed to, or there is no memory.
-    pub fn open(name: &str) -> io::Result<Ring> {
-        Ring::with_slots(name, SLOTS)
+    pub fn open(name: &str) -> io::Result<PacketRing> {
+        PacketRing::with_slots(name, SLOTS)
     }
 
     /// The same with room for about `slots` frames, or as many as 64 MiB hold.
     ///
     /// # Errors
-    /// Those of [`open`](Ring::open).
-    pub fn with_slots(name: &str, slots: usize) -> io::Result<Ring> {
+    /// Those of [`open`](PacketRing::open).
+    pub fn with_slots(name: &str, slots: usize) -> io::Result<PacketRing> {
         let named = named(format!("interface {name}"));
         let exit = system::packet_socket().map_err(&named)?;
         let interface = system::interface(exit.as_fd(), name).map_err(&named)?;
@@ -109,10 +109,10 @@ impl Ring {
             return Err(named(io::Error::new(io::ErrorKind::NetworkDown, "it is down")));
         }
         let longest = longest(interface.mtu);
-        let entry = Entry::new(slots, longest).map_err(&named)?;
-        let mut ring = Ring {
+        let entry = RingEntry::new(slots, longest).map_err(&named)?;
+        let mut ring = PacketRing {
             name: name.into(),
-            interface: Interface { index: 0, ..interface },
+            interface: RingInterface { index: 0, ..interface },
             entry,
             next: None,
             room: longest,
@@ -138,8 +138,8 @@ impl Ring {
         Ok(ring)
     }
 
-    /// The most memory that [`open`](Ring::open) takes for an interface of this `mtu`: what the
-    /// kernel shares, and frames that are about to be sent, in bytes.
+    /// The most memory that [`open`](PacketRing::open) takes for an interface of this `mtu`: what
+    /// the kernel shares, and frames that are about to be sent, in bytes.
     pub const fn memory(mtu: u32) -> u64 {
         let longest = longest(mtu as usize);
         (Slots::memory(SLOTS, longest) + BATCH * (longest + size_of::<usize>())) as u64
@@ -161,13 +161,13 @@ impl Ring {
     }
 
     /// Ties the sockets to the interface, which is `now` so.
-    fn attach(&mut self, now: Interface) -> io::Result<()> {
+    fn attach(&mut self, now: RingInterface) -> io::Result<()> {
         let entry = self.entry.socket.as_fd();
         if now.index != self.interface.index {
             system::hear_all(entry, now.index)?;
         }
-        system::bind(entry, now.index, Protocol::All)?;
-        system::bind(self.exit.as_fd(), now.index, Protocol::None)?;
+        system::bind(entry, now.index, FrameProtocol::All)?;
+        system::bind(self.exit.as_fd(), now.index, FrameProtocol::None)?;
         // What it has to say of the time before would be said of the first frame.
         system::option::<libc::c_int>(self.exit.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR)?;
         self.interface = now;
@@ -177,7 +177,7 @@ impl Ring {
     /// The interface as it is now, by its number, which it keeps whatever it is called. One that
     /// has left this namespace stays gone: another of its name or number has not the kernel's
     /// program.
-    fn interface_now(&self) -> io::Result<(Name, Interface)> {
+    fn interface_now(&self) -> io::Result<(InterfaceName, RingInterface)> {
         if system::bound_to(self.exit.as_fd())? != Some(self.interface.index) {
             return Err(io::Error::from_raw_os_error(libc::ENODEV));
         }
@@ -207,7 +207,7 @@ impl Ring {
             return Err(io::ErrorKind::NetworkDown.into());
         }
         // What has changed of its MTU is for `altered` to find.
-        self.attach(Interface { mtu: self.interface.mtu, ..now })?;
+        self.attach(RingInterface { mtu: self.interface.mtu, ..now })?;
         self.down = false;
         Ok(())
     }
@@ -215,7 +215,7 @@ impl Ring {
     /// Lays out room for frames of up to `longest` bytes. What comes in until it is in use, a few
     /// milliseconds of an idle link, is not heard.
     fn make_room(&mut self, longest: usize) -> io::Result<()> {
-        let next = Entry::new(self.wanted, longest)?;
+        let next = RingEntry::new(self.wanted, longest)?;
         if !system::are_neighbours(next.socket.as_fd(), self.exit.as_fd()) {
             return Err(io::Error::other(
                 "this thread is in another network namespace than the interface",
@@ -223,7 +223,7 @@ impl Ring {
         }
         system::hear_all(next.socket.as_fd(), self.interface.index)?;
         self.leaving.bytes.reserve((BATCH * longest).saturating_sub(self.leaving.bytes.len()));
-        system::bind(self.entry.socket.as_fd(), self.interface.index, Protocol::None)?;
+        system::bind(self.entry.socket.as_fd(), self.interface.index, FrameProtocol::None)?;
         (self.next, self.room) = (Some(next), longest);
         Ok(())
     }
@@ -235,7 +235,7 @@ impl Ring {
             && let Some(next) = self.next.take()
         {
             self.entry = next;
-            system::bind(self.entry.socket.as_fd(), self.interface.index, Protocol::All)?;
+            system::bind(self.entry.socket.as_fd(), self.interface.index, FrameProtocol::All)?;
         }
         Ok(())
     }
@@ -251,14 +251,14 @@ impl Ring {
     }
 }
 
-impl AsFd for Ring {
+impl AsFd for PacketRing {
     /// What can be polled until a frame arrives or the interface goes.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.entry.socket.as_fd()
     }
 }
 
-impl Port for Ring {
+impl Port for PacketRing {
     fn waiting(&mut self, most: usize) -> usize {
         self.entry.slots.waiting(most)
     }
@@ -267,7 +267,11 @@ impl Port for Ring {
         self.entry.slots.begun()
     }
 
-    fn receive(&mut self, most: usize, take: &mut impl FnMut(Received<'_>)) -> io::Result<usize> {
+    fn receive(
+        &mut self,
+        most: usize,
+        take: &mut impl FnMut(ReceivedFrame<'_>),
+    ) -> io::Result<usize> {
         let mut count = 0;
         while count < most && self.entry.slots.next(take) {
             count += 1;

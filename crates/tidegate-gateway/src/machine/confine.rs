@@ -37,7 +37,7 @@ const RELOADS: Capability = Capability::CAP_IPC_LOCK;
 
 /// What a thread does once the start is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum ThreadWork {
     /// It moves frames: it keeps [`KEPT`].
     Frames,
     /// It reads the file again, or begins who does: it may lock memory.
@@ -50,12 +50,12 @@ pub enum Work {
 ///
 /// # Errors
 /// The kernel's.
-pub fn keep_for(work: Work) -> io::Result<()> {
+pub fn keep_for(work: ThreadWork) -> io::Result<()> {
     let held = caps::read(None, CapSet::Permitted).map_err(io::Error::other)?;
     keep(&match work {
-        Work::Frames => kept(&held, doctor::kernel_version()),
-        Work::Reloads => held.get(&RELOADS).copied().into_iter().collect(),
-        Work::Other => CapsHashSet::new(),
+        ThreadWork::Frames => kept(&held, doctor::kernel_version()),
+        ThreadWork::Reloads => held.get(&RELOADS).copied().into_iter().collect(),
+        ThreadWork::Other => CapsHashSet::new(),
     })
 }
 
@@ -64,7 +64,7 @@ pub fn keep_for(work: Work) -> io::Result<()> {
 /// # Errors
 /// The kernel's.
 pub fn give_up() -> io::Result<()> {
-    keep_for(Work::Other)
+    keep_for(ThreadWork::Other)
 }
 
 /// What `work` says on a thread that [gave up](give_up) all it could do; threads that it begins can
@@ -140,11 +140,12 @@ fn filter() -> io::Result<()> {
     Ok(())
 }
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type ConfinementRules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// What a running gate calls, and what its reloads, its threads and its end do.
-fn allowed() -> Result<Rules, seccompiler::BackendError> {
-    let mut rules: Rules = ANYHOW.iter().chain(OLD).map(|&call| (call, vec![])).collect();
+fn allowed() -> Result<ConfinementRules, seccompiler::BackendError> {
+    let mut rules: ConfinementRules =
+        ANYHOW.iter().chain(OLD).map(|&call| (call, vec![])).collect();
     let one =
         |argument, value: u64| SeccompCondition::new(argument, Dword, SeccompCmpOp::Eq, value);
     let bits = |argument, mask: u64, value: u64| {

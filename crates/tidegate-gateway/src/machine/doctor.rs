@@ -15,11 +15,11 @@ use crate::machine::system;
 
 /// How one thing stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Check {
+pub struct DoctorCheck {
     /// What was looked at, in a word or two.
     pub name: &'static str,
     /// How it stands.
-    pub state: State,
+    pub state: Health,
     /// What was found.
     pub found: String,
     /// The command that mends or betters it.
@@ -28,7 +28,7 @@ pub struct Check {
 
 /// How something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum Health {
     /// As it should be.
     Ok,
     /// It works, but not as well as it could.
@@ -37,38 +37,38 @@ pub enum State {
     Lacks,
 }
 
-impl State {
+impl Health {
     /// In a word.
     pub fn name(self) -> &'static str {
         match self {
-            State::Ok => "ok",
-            State::Advice => "advice",
-            State::Lacks => "lacks",
+            Health::Ok => "ok",
+            Health::Advice => "advice",
+            Health::Lacks => "lacks",
         }
     }
 }
 
-impl Check {
+impl DoctorCheck {
     fn new(
         name: &'static str,
-        state: State,
+        state: Health,
         found: impl Into<String>,
         mend: Option<&str>,
-    ) -> Check {
-        let mend = mend.filter(|_| state != State::Ok).map(str::to_string);
-        Check { name, state, found: found.into(), mend }
+    ) -> DoctorCheck {
+        let mend = mend.filter(|_| state != Health::Ok).map(str::to_string);
+        DoctorCheck { name, state, found: found.into(), mend }
     }
 }
 
-impl Check {
+impl DoctorCheck {
     /// One that could not be looked at because of `error`.
-    pub fn unknown(name: &'static str, error: &io::Error) -> Check {
-        Check::new(name, State::Lacks, error.to_string(), None)
+    pub fn unknown(name: &'static str, error: &io::Error) -> DoctorCheck {
+        DoctorCheck::new(name, Health::Lacks, error.to_string(), None)
     }
 }
 
 /// Looks at the machine. Changes nothing.
-pub fn machine() -> Vec<Check> {
+pub fn machine() -> Vec<DoctorCheck> {
     vec![
         kernel(),
         capabilities(),
@@ -81,7 +81,7 @@ pub fn machine() -> Vec<Check> {
 }
 
 /// The same for two interfaces, by what was found of them.
-pub fn interfaces(preflight: &Preflight) -> Vec<Check> {
+pub fn interfaces(preflight: &Preflight) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
     for end in preflight.ends.iter().flatten().filter(|end| end.ethernet) {
         let found = format!(
@@ -90,7 +90,7 @@ pub fn interfaces(preflight: &Preflight) -> Vec<Check> {
             end.mtu,
             end.kind.as_deref().unwrap_or("hardware")
         );
-        checks.push(Check::new("interface", State::Ok, found, None));
+        checks.push(DoctorCheck::new("interface", Health::Ok, found, None));
         if end.kind.as_deref() == Some("veth") {
             // What its other end does cannot be seen from here; segments without checksums come
             // from there.
@@ -100,22 +100,22 @@ pub fn interfaces(preflight: &Preflight) -> Vec<Check> {
             );
             let mend =
                 "ethtool -K OTHER_END tx off tso off gso off gro off tx-udp-segmentation off";
-            checks.push(Check::new("interface", State::Advice, found, Some(mend)));
+            checks.push(DoctorCheck::new("interface", Health::Advice, found, Some(mend)));
         }
     }
     if let [one, ..] = &preflight.leftovers[..] {
         let found =
             format!("{one}: the program of a gate that is gone forwards; a next gate replaces it");
-        checks.push(Check::new(
+        checks.push(DoctorCheck::new(
             "leftovers",
-            State::Advice,
+            Health::Advice,
             found,
             Some("tidegate gate --remove --in IF1 --out IF2"),
         ));
     }
-    let lacking = preflight.findings.iter().map(|f| Check {
+    let lacking = preflight.findings.iter().map(|f| DoctorCheck {
         name: "interface",
-        state: State::Lacks,
+        state: Health::Lacks,
         found: f.to_string(),
         mend: f.mend(),
     });
@@ -132,14 +132,14 @@ pub(crate) fn kernel_version() -> Option<(u32, u32)> {
     version(&fs::read_to_string("/proc/sys/kernel/osrelease").ok()?)
 }
 
-fn kernel() -> Check {
+fn kernel() -> DoctorCheck {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let state = match version(&release) {
-        Some(version) if version >= KERNEL => State::Ok,
-        _ => State::Lacks,
+        Some(version) if version >= KERNEL => Health::Ok,
+        _ => Health::Lacks,
     };
     let found = format!("Linux {}; {}.{} or later is needed", release.trim(), KERNEL.0, KERNEL.1);
-    Check::new(
+    DoctorCheck::new(
         "kernel",
         state,
         found,
@@ -152,7 +152,7 @@ fn version(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-fn capabilities() -> Check {
+fn capabilities() -> DoctorCheck {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let held = held_capabilities(&status);
     let lacking: Vec<_> = CAPABILITIES
@@ -162,11 +162,11 @@ fn capabilities() -> Check {
         .collect();
     let names = rights::names();
     let (state, found) = if lacking.is_empty() {
-        (State::Ok, names)
+        (Health::Ok, names)
     } else {
-        (State::Lacks, format!("{} not held; root holds them", lacking.join(",")))
+        (Health::Lacks, format!("{} not held; root holds them", lacking.join(",")))
     };
-    Check::new("capabilities", state, found, Some(&rights::mend()))
+    DoctorCheck::new("capabilities", state, found, Some(&rights::mend()))
 }
 
 fn held_capabilities(status: &str) -> u64 {
@@ -174,11 +174,11 @@ fn held_capabilities(status: &str) -> u64 {
     line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
 }
 
-fn packet_sockets() -> Check {
+fn packet_sockets() -> DoctorCheck {
     tried("packet sockets", system::packet_socket().map(|_| "can be opened"), "modprobe af_packet")
 }
 
-fn program() -> Check {
+fn program() -> DoctorCheck {
     let fits = tried_apart(FailOpen::try_out)
         .map(|()| "loads, and can be put at the ingress of an interface");
     tried("kernel program", fits, "modprobe -a sch_ingress cls_bpf")
@@ -186,14 +186,14 @@ fn program() -> Check {
 
 /// How something stands that was tried. What was not allowed says nothing of what is there, and no
 /// module mends it.
-fn tried(name: &'static str, outcome: io::Result<&str>, mend: &str) -> Check {
+fn tried(name: &'static str, outcome: io::Result<&str>, mend: &str) -> DoctorCheck {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     judged(name, outcome, mend, held_capabilities(&status))
 }
 
-fn judged(name: &'static str, outcome: io::Result<&str>, mend: &str, held: u64) -> Check {
+fn judged(name: &'static str, outcome: io::Result<&str>, mend: &str, held: u64) -> DoctorCheck {
     match outcome {
-        Ok(found) => Check::new(name, State::Ok, found, None),
+        Ok(found) => DoctorCheck::new(name, Health::Ok, found, None),
         Err(why)
             if is_refusal(&why) && CAPABILITIES.iter().all(|(bit, _)| held >> bit & 1 == 1) =>
         {
@@ -201,13 +201,13 @@ fn judged(name: &'static str, outcome: io::Result<&str>, mend: &str, held: u64) 
                 "{why}, although the capabilities are held: a container or a security module \
                  refuses it"
             );
-            Check::new(name, State::Lacks, found, None)
+            DoctorCheck::new(name, Health::Lacks, found, None)
         }
         Err(why) if is_refusal(&why) => {
             let found = format!("{why}: not permitted, so that it cannot be tried");
-            Check::new(name, State::Lacks, found, Some(&rights::mend()))
+            DoctorCheck::new(name, Health::Lacks, found, Some(&rights::mend()))
         }
-        Err(why) => Check::new(name, State::Lacks, why.to_string(), Some(mend)),
+        Err(why) => DoctorCheck::new(name, Health::Lacks, why.to_string(), Some(mend)),
     }
 }
 
@@ -224,11 +224,11 @@ fn tried_apart(work: fn() -> io::Result<()>) -> io::Result<()> {
 /// frame.
 const QUICK: u64 = 200;
 
-fn clock_source() -> Check {
+fn clock_source() -> DoctorCheck {
     let place = "/sys/devices/system/clocksource/clocksource0";
     let told = |file| fs::read_to_string(format!("{place}/{file}")).unwrap_or_default();
     let cost = reading();
-    let state = if cost <= QUICK { State::Ok } else { State::Advice };
+    let state = if cost <= QUICK { Health::Ok } else { Health::Advice };
     let found = format!(
         "{}, read in {cost} ns; {QUICK} ns or less is wanted",
         told("current_clocksource").trim()
@@ -236,7 +236,7 @@ fn clock_source() -> Check {
     let better = told("available_clocksource")
         .contains("tsc")
         .then(|| format!("echo tsc > {place}/current_clocksource"));
-    Check::new("clock", state, found, better.as_deref())
+    DoctorCheck::new("clock", state, found, better.as_deref())
 }
 
 /// How long it takes to read the clock, in nanoseconds: the least of a few tries, as others use the
@@ -251,7 +251,7 @@ fn reading() -> u64 {
     (0..5).map(|_| once()).min().unwrap_or(u64::MAX)
 }
 
-fn governor() -> Check {
+fn governor() -> DoctorCheck {
     let place = "/sys/devices/system/cpu";
     let numbered = (0..1024).map(|n| format!("{place}/cpu{n}/cpufreq/scaling_governor"));
     let mut governors: Vec<String> =
@@ -260,17 +260,17 @@ fn governor() -> Check {
     governors.sort();
     governors.dedup();
     let (state, found) = match governors.iter().all(|g| g == "performance") {
-        true if governors.is_empty() => (State::Ok, "the frequency is not ours to set".into()),
-        true => (State::Ok, "performance".to_string()),
+        true if governors.is_empty() => (Health::Ok, "the frequency is not ours to set".into()),
+        true => (Health::Ok, "performance".to_string()),
         false => (
-            State::Advice,
+            Health::Advice,
             format!(
                 "{}: a processor that slows down when it waits sends late",
                 governors.join(", ")
             ),
         ),
     };
-    Check::new(
+    DoctorCheck::new(
         "governor",
         state,
         found,
@@ -278,12 +278,12 @@ fn governor() -> Check {
     )
 }
 
-fn processors() -> Check {
+fn processors() -> DoctorCheck {
     let count = std::thread::available_parallelism().map_or(1, usize::from);
-    let state = if count >= 2 { State::Ok } else { State::Advice };
+    let state = if count >= 2 { Health::Ok } else { Health::Advice };
     let found =
         format!("{count}; one is the gateway's while frames wait, or with --busy all the time");
-    Check::new("processors", state, found, None)
+    DoctorCheck::new("processors", state, found, None)
 }
 
 #[cfg(test)]
@@ -305,13 +305,13 @@ mod tests {
             );
             let refused = tried(error, all);
             assert!(refused.found.contains("a container or a security module"), "{refused:?}");
-            assert_eq!((refused.mend, refused.state), (None, State::Lacks));
+            assert_eq!((refused.mend, refused.state), (None, Health::Lacks));
         }
         for held in [0, all] {
             let missing = tried(libc::EAFNOSUPPORT, held);
             assert_eq!(
                 (missing.mend.as_deref(), missing.state),
-                (Some("modprobe y"), State::Lacks)
+                (Some("modprobe y"), Health::Lacks)
             );
         }
     }

@@ -11,7 +11,7 @@ use netlink_packet_route::link::{
 };
 use netlink_packet_route::route::{RouteAttribute, RouteMessage, RouteType};
 
-use crate::machine::failopen::attach::{self, Filter};
+use crate::machine::failopen::attach::{self, KernelFilter};
 use crate::machine::failopen::{self, KernelGate};
 use crate::machine::netlink::Netlink;
 use crate::machine::offloads;
@@ -49,7 +49,7 @@ pub struct Details {
     /// Whether a default route leads through it.
     pub default_route: bool,
     /// The filters at it, ours too.
-    pub filters: Vec<Filter>,
+    pub filters: Vec<KernelFilter>,
     /// Whether these filters are at the discipline of old, which has the place of the one that is
     /// needed.
     pub old_ingress: bool,

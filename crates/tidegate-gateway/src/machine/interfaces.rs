@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One end of a cable that is to be laid.
 #[derive(Clone, Copy, Debug)]
-pub struct End<'a> {
+pub struct CableEnd<'a> {
     /// Where it is.
     pub net: &'a Net,
     /// What it is called there.
@@ -41,16 +41,16 @@ pub struct End<'a> {
 
 /// Part of the addresses of IPv4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prefix {
+pub struct Ipv4Prefix {
     /// Its first address.
     pub first: Ipv4Addr,
     /// How many bits all its addresses share.
     pub length: u8,
 }
 
-impl Prefix {
+impl Ipv4Prefix {
     /// Whether some address is in both.
-    pub fn meets(self, other: Prefix) -> bool {
+    pub fn meets(self, other: Ipv4Prefix) -> bool {
         let shared = u32::from(self.length.min(other.length));
         let differ = self.first.to_bits() ^ other.first.to_bits();
         shared == 0 || differ >> (32 - shared) == 0
@@ -61,7 +61,7 @@ impl Prefix {
 ///
 /// # Errors
 /// The kernel's; that there is an interface of that name is [`io::ErrorKind::AlreadyExists`].
-pub fn cable(line: &mut Netlink, [one, other]: [End<'_>; 2]) -> io::Result<()> {
+pub fn cable(line: &mut Netlink, [one, other]: [CableEnd<'_>; 2]) -> io::Result<()> {
     let mut link = end(one);
     let peer = InfoData::Veth(InfoVeth::Peer(end(other)));
     link.attributes
@@ -69,7 +69,7 @@ pub fn cable(line: &mut Netlink, [one, other]: [End<'_>; 2]) -> io::Result<()> {
     line.order(Message::NewLink(link), NEW)
 }
 
-fn end(End { net, name, address }: End<'_>) -> LinkMessage {
+fn end(CableEnd { net, name, address }: CableEnd<'_>) -> LinkMessage {
     let mut link = LinkMessage::default();
     link.attributes =
         vec![LinkAttribute::IfName(name.into()), LinkAttribute::NetNsFd(net.number())];
@@ -167,7 +167,12 @@ pub fn introduce(
 ///
 /// # Errors
 /// The kernel's; that there is such a route is [`io::ErrorKind::AlreadyExists`].
-pub fn add_route(line: &mut Netlink, index: u32, to: Prefix, through: Ipv4Addr) -> io::Result<()> {
+pub fn add_route(
+    line: &mut Netlink,
+    index: u32,
+    to: Ipv4Prefix,
+    through: Ipv4Addr,
+) -> io::Result<()> {
     let mut message = route_to(to, RouteType::Unicast);
     message.header.flags = RouteFlags::Onlink;
     message
@@ -180,11 +185,11 @@ pub fn add_route(line: &mut Netlink, index: u32, to: Prefix, through: Ipv4Addr) 
 ///
 /// # Errors
 /// The kernel's.
-pub fn add_end(line: &mut Netlink, to: Prefix) -> io::Result<()> {
+pub fn add_end(line: &mut Netlink, to: Ipv4Prefix) -> io::Result<()> {
     line.order(Message::NewRoute(route_to(to, RouteType::Unreachable)), NEW)
 }
 
-fn route_to(to: Prefix, kind: RouteType) -> RouteMessage {
+fn route_to(to: Ipv4Prefix, kind: RouteType) -> RouteMessage {
     let mut message = RouteMessage::default();
     message.header.address_family = AddressFamily::Inet;
     message.header.destination_prefix_length = to.length;
@@ -200,21 +205,21 @@ fn route_to(to: Prefix, kind: RouteType) -> RouteMessage {
 
 /// What a routing table has of IPv4.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Routes {
+pub struct RoutingTable {
     /// Where there are ways to, the machine's own addresses among it. Without the default.
-    pub reached: Vec<Prefix>,
+    pub reached: Vec<Ipv4Prefix>,
     /// What was [refused](add_end).
-    pub ends: Vec<Prefix>,
+    pub ends: Vec<Ipv4Prefix>,
 }
 
 /// The routes of the namespace.
 ///
 /// # Errors
 /// The kernel's.
-pub fn routes(line: &mut Netlink) -> io::Result<Routes> {
+pub fn routes(line: &mut Netlink) -> io::Result<RoutingTable> {
     let mut all = RouteMessage::default();
     all.header.address_family = AddressFamily::Inet;
-    let mut routes = Routes::default();
+    let mut routes = RoutingTable::default();
     for answer in line.ask(Message::GetRoute(all))? {
         let Message::NewRoute(told) = answer else { continue };
         let to = told.attributes.iter().find_map(|a| match a {
@@ -222,7 +227,7 @@ pub fn routes(line: &mut Netlink) -> io::Result<Routes> {
             _ => None,
         });
         let Some(first) = to else { continue };
-        let prefix = Prefix { first, length: told.header.destination_prefix_length };
+        let prefix = Ipv4Prefix { first, length: told.header.destination_prefix_length };
         match told.header.kind {
             RouteType::Unreachable => routes.ends.push(prefix),
             _ => routes.reached.push(prefix),

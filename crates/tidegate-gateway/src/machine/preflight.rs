@@ -305,7 +305,7 @@ fn stands_on(other: &Interface, end: &Interface) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::failopen::attach::{Filter, Hook};
+    use crate::machine::failopen::attach::{Hook, KernelFilter};
 
     fn interface(index: u32, name: &str) -> Interface {
         let name = name.into();
@@ -334,7 +334,8 @@ mod tests {
         let strange = Interface { ethernet: false, up: false, ..one.clone() };
         assert_eq!(judge(&strange, &Details::default(), &[], Time::ZERO), [NotEthernet]);
         let bad = Interface { up: false, controller: Some(9), xdp: true, ..one.clone() };
-        let filter = Filter { way: Hook::Egress, kind: "flower".into(), name: None, program: None };
+        let filter =
+            KernelFilter { way: Hook::Egress, kind: "flower".into(), name: None, program: None };
         let details = Details {
             addresses: vec!["10.0.0.1".parse().unwrap(), "fe80::1".parse().unwrap()],
             default_route: true,

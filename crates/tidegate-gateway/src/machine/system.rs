@@ -14,7 +14,7 @@ use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal};
 
 /// Which frames a packet socket is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
+pub enum FrameProtocol {
     /// Every one.
     All,
     /// Those of a type that is reserved never to be used, that is, none. It stands beside each
@@ -139,7 +139,7 @@ pub fn option<T: Plain>(socket: BorrowedFd<'_>, level: c_int, name: c_int) -> io
 
 /// What is to be known of an interface before a ring is laid out for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interface {
+pub struct RingInterface {
     /// Its number.
     pub index: c_int,
     /// The longest packet it carries, in bytes without the Ethernet header.
@@ -150,9 +150,9 @@ pub struct Interface {
 
 /// An interface's name, without memory of its own to look for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Name([u8; libc::IFNAMSIZ]);
+pub struct InterfaceName([u8; libc::IFNAMSIZ]);
 
-impl Name {
+impl InterfaceName {
     /// It as text.
     pub fn as_str(&self) -> &str {
         let len = self.0.iter().position(|&byte| byte == 0).unwrap_or(self.0.len());
@@ -162,7 +162,10 @@ impl Name {
 
 /// The interface with this number in the namespace of `socket`, and what it is called now. An
 /// interface keeps its number when it is renamed, and loses its name while somebody asks for it.
-pub fn interface_at(socket: BorrowedFd<'_>, index: c_int) -> io::Result<(Name, Interface)> {
+pub fn interface_at(
+    socket: BorrowedFd<'_>,
+    index: c_int,
+) -> io::Result<(InterfaceName, RingInterface)> {
     let mut tries = 0;
     loop {
         // SAFETY: all zero is a value of every field of `ifreq`.
@@ -172,7 +175,7 @@ pub fn interface_at(socket: BorrowedFd<'_>, index: c_int) -> io::Result<(Name, I
         done(unsafe {
             libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFNAME as libc::Ioctl, &raw mut request)
         })?;
-        let name = Name(request.ifr_name.map(|byte| byte as u8));
+        let name = InterfaceName(request.ifr_name.map(|byte| byte as u8));
         match interface(socket, name.as_str()) {
             Ok(found) if found.index == index => return Ok((name, found)),
             // It was renamed between the two questions.
@@ -202,7 +205,7 @@ pub fn bound_to(socket: BorrowedFd<'_>) -> io::Result<Option<c_int>> {
 }
 
 /// The interface called `name` in the namespace of `socket`.
-pub fn interface(socket: BorrowedFd<'_>, name: &str) -> io::Result<Interface> {
+pub fn interface(socket: BorrowedFd<'_>, name: &str) -> io::Result<RingInterface> {
     let mut request = request(name)?;
     let mut ask = |what: c_ulong| {
         // SAFETY: `request` is a zero-terminated name and room for the answer, and outlives the
@@ -215,7 +218,7 @@ pub fn interface(socket: BorrowedFd<'_>, name: &str) -> io::Result<Interface> {
         let index = ask(libc::SIOCGIFINDEX)?.ifru_ifindex;
         let mtu = ask(libc::SIOCGIFMTU)?.ifru_mtu as usize;
         let up = ask(libc::SIOCGIFFLAGS)?.ifru_flags as c_int & libc::IFF_UP != 0;
-        Ok(Interface { index, mtu, up })
+        Ok(RingInterface { index, mtu, up })
     }
 }
 
@@ -246,13 +249,13 @@ pub fn are_neighbours(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
 const SO_NETNS_COOKIE: c_int = 71;
 
 /// Ties `socket` to the interface with this index: from now on frames come and go there.
-pub fn bind(socket: BorrowedFd<'_>, index: c_int, protocol: Protocol) -> io::Result<()> {
+pub fn bind(socket: BorrowedFd<'_>, index: c_int, protocol: FrameProtocol) -> io::Result<()> {
     // SAFETY: all zero is a value of every field of `sockaddr_ll`.
     let mut address: libc::sockaddr_ll = unsafe { zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
     let number = match protocol {
-        Protocol::All => libc::ETH_P_ALL as u16,
-        Protocol::None => 0xffff,
+        FrameProtocol::All => libc::ETH_P_ALL as u16,
+        FrameProtocol::None => 0xffff,
     };
     address.sll_protocol = number.to_be();
     address.sll_ifindex = index;
@@ -307,25 +310,27 @@ pub fn send_batch<'a>(
 
 /// Memory that the kernel shares with us, zero at first, ours until this is dropped.
 #[derive(Debug)]
-pub struct Shared {
+pub struct SharedMemory {
     start: NonNull<u8>,
     len: usize,
 }
 
 // SAFETY: it is memory; only the kernel and the owner of this touch it, whatever thread the owner
 // is on.
-unsafe impl Send for Shared {}
+unsafe impl Send for SharedMemory {}
 
-impl Shared {
+impl SharedMemory {
     /// The first `len` bytes of what `socket` shares.
-    pub fn new(socket: BorrowedFd<'_>, len: usize) -> io::Result<Shared> {
+    pub fn new(socket: BorrowedFd<'_>, len: usize) -> io::Result<SharedMemory> {
         let (access, kind) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
         // SAFETY: a new mapping at an address of the kernel's choice replaces nothing.
         let start =
             unsafe { libc::mmap(ptr::null_mut(), len, access, kind, socket.as_raw_fd(), 0) };
         match NonNull::new(start.cast::<u8>()) {
-            Some(start) if start.as_ptr().cast() != libc::MAP_FAILED => Ok(Shared { start, len }),
+            Some(start) if start.as_ptr().cast() != libc::MAP_FAILED => {
+                Ok(SharedMemory { start, len })
+            }
             _ => Err(io::Error::last_os_error()),
         }
     }
@@ -341,7 +346,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedMemory {
     fn drop(&mut self) {
         // SAFETY: this very mapping, made by `new`; who borrowed from it is gone.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };

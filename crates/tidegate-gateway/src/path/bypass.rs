@@ -7,7 +7,7 @@ use tidegate::{Backlog, Link, Packet};
 /// Frames that wait beside the queue. A counter of what the queue has given says whose turn it is.
 #[derive(Debug, Default)]
 pub(crate) struct Bypass {
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<BypassFrame>,
     backlog: Backlog,
     /// What has left the queue so far, sent or dropped, in bytes.
     given: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Bypass {
 
 /// A frame, and up to where the queue goes before it.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct BypassFrame {
     packet: Packet,
     behind: u64,
 }
@@ -29,7 +29,7 @@ impl Bypass {
     /// `packet` waits behind the `ahead` bytes that are in the queue.
     pub(crate) fn push(&mut self, packet: Packet, ahead: u64) {
         self.backlog.add(packet.len);
-        self.waiting.push_back(Waiting { packet, behind: self.given + ahead });
+        self.waiting.push_back(BypassFrame { packet, behind: self.given + ahead });
     }
 
     /// `len` bytes have left the queue.
@@ -49,7 +49,7 @@ impl Bypass {
 
     /// The first, even if something would have to go before it: the queue is empty.
     pub(crate) fn pop(&mut self) -> Option<Packet> {
-        let Waiting { packet, .. } = self.waiting.pop_front()?;
+        let BypassFrame { packet, .. } = self.waiting.pop_front()?;
         self.backlog.remove(packet.len);
         Some(packet)
     }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use tidegate::{MarkReason, Span, Time};
 
 use crate::device::port::Unsent;
-use crate::path::pool::{Pool, TOUCHED};
-use crate::watch::counters::{Counters, Loss};
+use crate::path::pool::{FramePool, TOUCHED};
+use crate::watch::counters::{DirectionCounters, LossReason};
 use crate::watch::observer::Observer;
 
 /// Frames under way, and how long that takes.
@@ -30,7 +30,7 @@ impl DelayLine {
     /// A line of `delay`, with room for as many frames as `pool` has for the shortest. Memory is
     /// touched now for the first of them, which go round in it. For the system may take longer to
     /// give a page than a departure may be late.
-    pub fn new(delay: Span, pool: &Pool) -> DelayLine {
+    pub fn new(delay: Span, pool: &FramePool) -> DelayLine {
         let mut waiting = VecDeque::with_capacity(pool.cells() as usize);
         if delay > Span::ZERO {
             let nobody = Passing { due: Time::ZERO, waited: Span::ZERO, slot: 0 };
@@ -107,8 +107,8 @@ impl DelayLine {
     pub(crate) fn release<W: Observer>(
         &mut self,
         now: Time,
-        pool: &mut Pool,
-        counters: &mut Counters,
+        pool: &mut FramePool,
+        counters: &mut DirectionCounters,
         observer: &mut W,
         send: &mut impl FnMut(&[u8]) -> Result<(), Unsent>,
     ) {
@@ -134,20 +134,24 @@ impl DelayLine {
 /// Accounts for a frame of `len` bytes that was offered to a device with this result; why it is
 /// lost, if it is.
 #[inline]
-pub(crate) fn given(result: Result<(), Unsent>, len: u32, counters: &mut Counters) -> Option<Loss> {
+pub(crate) fn given(
+    result: Result<(), Unsent>,
+    len: u32,
+    counters: &mut DirectionCounters,
+) -> Option<LossReason> {
     let why = match result {
         Ok(()) => {
             counters.sent.add(len);
             return None;
         }
-        Err(Unsent::Full) => Loss::Unsent,
-        Err(Unsent::Length) => Loss::TooLong,
+        Err(Unsent::Full) => LossReason::Unsent,
+        Err(Unsent::Length) => LossReason::TooLong,
     };
     counters.lose(why, len);
     Some(why)
 }
 
-/// A mark's reason as a [note](Pool::note) of the frame.
+/// A mark's reason as a [note](FramePool::note) of the frame.
 #[inline]
 pub(crate) fn note_of(mark: MarkReason) -> u8 {
     mark as u8 + 1

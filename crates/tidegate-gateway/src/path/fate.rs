@@ -4,12 +4,12 @@ use tidegate_packet::{Frame, LinkType, Mark, set_ce};
 
 use crate::path::bypass::Bypass;
 use crate::path::delay::note_of;
-use crate::path::overload::Overload;
-use crate::path::pool::Pool;
+use crate::path::overload::MarkOverload;
+use crate::path::pool::FramePool;
 use crate::path::rehash::Keys;
 use crate::path::waiting::Earlier;
-use crate::watch::counters::{Counters, Loss};
-use crate::watch::meter::{Classes, Meter};
+use crate::watch::counters::{DirectionCounters, LossReason};
+use crate::watch::meter::{ClassLayout, Meter};
 use crate::watch::observer::Observer;
 
 /// Whether a frame that begins so can be marked.
@@ -27,10 +27,10 @@ pub fn mark(beginning: &mut [u8]) -> bool {
 /// Loses the frame in `slot`, which was held, and gives its memory back.
 pub fn lose_held<W: Observer>(
     now: Time,
-    why: Loss,
+    why: LossReason,
     slot: u32,
-    pool: &mut Pool,
-    counters: &mut Counters,
+    pool: &mut FramePool,
+    counters: &mut DirectionCounters,
     observer: &mut W,
 ) {
     let len = pool.len(slot);
@@ -41,16 +41,16 @@ pub fn lose_held<W: Observer>(
 }
 
 /// Who hears the queue: counts, tells the observer, and gives the memory of the dropped back.
-pub struct Fate<'a, W> {
-    pub pool: &'a mut Pool,
-    pub counters: &'a mut Counters,
+pub struct GateSink<'a, W> {
+    pub pool: &'a mut FramePool,
+    pub counters: &'a mut DirectionCounters,
     pub observer: &'a mut W,
-    pub overload: &'a mut Overload,
+    pub overload: &'a mut MarkOverload,
     pub bypass: &'a mut Bypass,
     pub meter: &'a mut Meter,
     pub keys: &'a mut Keys,
     /// The classes of the queue's frames.
-    pub classes: Classes,
+    pub classes: ClassLayout,
     /// The frame that is being offered; `None` when it was dropped, or none is.
     pub arriving: Option<Arriving<'a>>,
 }
@@ -61,7 +61,7 @@ pub struct Arriving<'a> {
     pub bytes: &'a [u8],
 }
 
-impl<W> Fate<'_, W> {
+impl<W> GateSink<'_, W> {
     /// The queue gives `packet` to the link: what leaves, in its slot. If a frame of its flow has
     /// waited for longer, that one leaves. It bears the mark of the other if it can, so that the
     /// mark is heard early. The queue's bytes, and so the meter's, are those of the packet that it
@@ -88,10 +88,10 @@ impl<W> Fate<'_, W> {
     }
 }
 
-impl<W: Observer> Sink for Fate<'_, W> {
+impl<W: Observer> Sink for GateSink<'_, W> {
     #[inline]
     fn dropped(&mut self, now: Time, packet: &Packet, why: DropReason) {
-        let why = Loss::Queue(why);
+        let why = LossReason::Queue(why);
         self.keys.dropped(packet.slot);
         self.meter.lost(self.keys.flow(packet.slot), packet, self.classes);
         if let Some(Arriving { bytes, .. }) =

@@ -49,17 +49,17 @@ use std::io;
 
 use tidegate::Time;
 
-use self::back::Back;
+use self::back::BackDirection;
 use self::exit::{Exit, Whose};
 
 use crate::device::guard::Guard;
 use crate::device::port::{Altered, HEADER, Port};
-use crate::path::lane::{Lane, LeftOver, Managed};
-use crate::path::pool::Memory;
-use crate::path::wire::Wire;
+use crate::path::lane::{Lane, LaneParts, LeftOver};
+use crate::path::pool::FrameMemory;
+use crate::path::wire::UnmanagedWire;
 use crate::watch::counters::Account;
 use crate::watch::observer::Observer;
-use crate::watch::sample::Sample;
+use crate::watch::sample::GateSample;
 
 pub mod back;
 mod exit;
@@ -72,7 +72,7 @@ const BATCH: usize = 16;
 #[derive(Debug)]
 pub struct Gate<A, B, W> {
     there: Lane<W>,
-    back: Back<W>,
+    back: BackDirection<W>,
     inner: Exit<A>,
     outer: Exit<B>,
     /// How often it was renewed.
@@ -96,7 +96,7 @@ pub enum Next {
 #[derive(Debug)]
 pub struct Renewal {
     /// From the inner device to the outer.
-    pub there: Managed,
+    pub there: LaneParts,
     /// Back. What was managed stays managed, and what was not is not.
     pub back: BackRenewal,
 }
@@ -106,9 +106,9 @@ pub struct Renewal {
 #[allow(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum BackRenewal {
     /// Unmanaged: a wire that was not used yet.
-    Wire(Wire),
+    Wire(UnmanagedWire),
     /// Managed.
-    Lane(Managed),
+    Lane(LaneParts),
 }
 
 /// What a gate needed before it was [renewed](Gate::renew), to be dropped where that may take its
@@ -117,13 +117,18 @@ pub enum BackRenewal {
 pub struct Superseded {
     _there: LeftOver,
     _lane: Option<LeftOver>,
-    _wire: Option<Wire>,
+    _wire: Option<UnmanagedWire>,
 }
 
 impl<A: Port, B: Port, W: Observer> Gate<A, B, W> {
     /// A gateway from `inner`, the side that floods come from, through `there` to `outer`, and by
     /// `back` back.
-    pub fn new(there: Lane<W>, back: impl Into<Back<W>>, inner: A, outer: B) -> Gate<A, B, W> {
+    pub fn new(
+        there: Lane<W>,
+        back: impl Into<BackDirection<W>>,
+        inner: A,
+        outer: B,
+    ) -> Gate<A, B, W> {
         Gate {
             there,
             back: back.into(),
@@ -175,8 +180,8 @@ impl<A: Port, B: Port, W: Observer> Gate<A, B, W> {
         self.renewals += 1;
         let there = self.there.renew(now, to.there);
         let (lane, wire) = match (&mut self.back, to.back) {
-            (Back::Lane(lane), BackRenewal::Lane(to)) => (Some(lane.renew(now, to)), None),
-            (Back::Wire(wire), BackRenewal::Wire(to)) => (None, Some(wire.renew(to))),
+            (BackDirection::Lane(lane), BackRenewal::Lane(to)) => (Some(lane.renew(now, to)), None),
+            (BackDirection::Wire(wire), BackRenewal::Wire(to)) => (None, Some(wire.renew(to))),
             _ => panic!("whether the way back is managed is settled when a gate begins"),
         };
         Superseded { _there: there, _lane: lane, _wire: wire }
@@ -185,8 +190,8 @@ impl<A: Port, B: Port, W: Observer> Gate<A, B, W> {
     /// Whether both directions have [settled](Lane::is_settled), so that they may be renewed.
     pub fn is_settled(&self, now: Time) -> bool {
         let back = match &self.back {
-            Back::Wire(_) => true,
-            Back::Lane(lane) => lane.is_settled(now),
+            BackDirection::Wire(_) => true,
+            BackDirection::Lane(lane) => lane.is_settled(now),
         };
         back && self.there.is_settled(now)
     }
@@ -235,11 +240,11 @@ impl<A: Port, B: Port, W: Observer> Gate<A, B, W> {
     }
 
     /// Writes down how things stand at `now`.
-    pub fn sample(&mut self, now: Time, into: &mut Sample) {
+    pub fn sample(&mut self, now: Time, into: &mut GateSample) {
         (into.at, into.renewals, into.account) = (now, self.renewals, self.account());
-        into.memory = [self.there.pool(), self.back.pool()].map(Memory::of);
+        into.memory = [self.there.pool(), self.back.pool()].map(FrameMemory::of);
         self.there.sample(now, &mut into.there);
-        if let (Back::Lane(lane), Some(into)) = (&mut self.back, &mut into.back) {
+        if let (BackDirection::Lane(lane), Some(into)) = (&mut self.back, &mut into.back) {
             lane.sample(now, into);
         }
     }
@@ -288,8 +293,8 @@ impl<A: Port, B: Port, W: Observer> Gate<A, B, W> {
     /// gate.
     pub fn into_observers(self) -> (W, Option<W>) {
         let back = match self.back {
-            Back::Lane(lane) => Some(lane.into_observer()),
-            Back::Wire(_) => None,
+            BackDirection::Lane(lane) => Some(lane.into_observer()),
+            BackDirection::Wire(_) => None,
         };
         (self.there.into_observer(), back)
     }
@@ -305,8 +310,8 @@ impl<A: Port, B: Port, W: Observer> Gate<A, B, W> {
         let (inner, outer) = (&mut self.inner, &mut self.outer);
         self.there.depart(now, &mut |frame| outer.give(frame));
         match &mut self.back {
-            Back::Wire(wire) => wire.depart(now, &mut |frame| inner.give(frame)),
-            Back::Lane(lane) => lane.depart(now, &mut |frame| inner.give(frame)),
+            BackDirection::Wire(wire) => wire.depart(now, &mut |frame| inner.give(frame)),
+            BackDirection::Lane(lane) => lane.depart(now, &mut |frame| inner.give(frame)),
         }
         inner.flush();
         outer.flush();
@@ -327,10 +332,10 @@ impl<A: Port, B: Port, W: Observer> Gate<A, B, W> {
         let (back, inner) = (&mut self.back, &mut self.inner);
         let ours = self.outer.ours(guard)?;
         self.outer.receive(ours, |frame, whose| match (whose, &mut *back) {
-            (Whose::Ours, Back::Wire(wire)) => {
+            (Whose::Ours, BackDirection::Wire(wire)) => {
                 wire.arrive(now, &frame, &mut |frame| inner.give(frame))
             }
-            (Whose::Ours, Back::Lane(lane)) => lane.arrive(now, &frame),
+            (Whose::Ours, BackDirection::Lane(lane)) => lane.arrive(now, &frame),
             (Whose::Kernels, back) => back.discard(now, &frame),
         });
         Some(ours)

@@ -8,25 +8,25 @@ use tidegate::{Backlog, Bytes, DropReason, Link, Packet, Qdisc, Span, Time};
 use tidegate_packet::{Frame, LinkType};
 
 use self::previous::Previous;
-use crate::device::port::{Received, Unsent};
+use crate::device::port::{ReceivedFrame, Unsent};
 use crate::path::bypass::Bypass;
 use crate::path::delay::{DelayLine, mark_of};
-use crate::path::fate::{Arriving, Fate, lose_held, mark};
-use crate::path::overload::Overload;
-use crate::path::pace::Pace;
-use crate::path::pool::Pool;
+use crate::path::fate::{Arriving, GateSink, lose_held, mark};
+use crate::path::overload::MarkOverload;
+use crate::path::pace::LinkPace;
+use crate::path::pool::FramePool;
 use crate::path::rehash::Keys;
 use crate::path::sort::Sorter;
-use crate::watch::counters::{Counters, Loss};
-use crate::watch::meter::{Classes, Meter};
+use crate::watch::counters::{DirectionCounters, LossReason};
+use crate::watch::meter::{ClassLayout, Meter};
 use crate::watch::observer::Observer;
 use crate::watch::sample::LaneSample;
 
 mod managed;
 mod previous;
 
-use self::managed::State;
-pub use self::managed::{LeftOver, Managed};
+use self::managed::LinkState;
+pub use self::managed::{LaneParts, LeftOver};
 
 /// The managed direction.
 #[derive(Debug)]
@@ -37,39 +37,39 @@ pub struct Lane<W> {
     link: Link,
     sorter: Sorter,
     keys: Keys,
-    pace: Pace,
-    state: State,
-    overload: Overload,
+    pace: LinkPace,
+    state: LinkState,
+    overload: MarkOverload,
     delay: DelayLine,
-    pool: Pool,
-    counters: Counters,
+    pool: FramePool,
+    counters: DirectionCounters,
     meter: Meter,
     observer: W,
 }
 
 impl<W: Observer> Lane<W> {
     /// A lane with nothing in it, which reports everything to `observer`.
-    pub fn new(of: Managed, observer: W) -> Lane<W> {
+    pub fn new(of: LaneParts, observer: W) -> Lane<W> {
         Lane {
-            overload: Overload::behind(&of.queue),
+            overload: MarkOverload::behind(&of.queue),
             queue: of.queue,
             previous: Previous::default(),
             bypass: Bypass::default(),
             link: of.link,
             sorter: of.sorter,
             keys: of.keys,
-            pace: Pace::at(of.link.rate),
-            state: State::Idle(Time::ZERO),
+            pace: LinkPace::at(of.link.rate),
+            state: LinkState::Idle(Time::ZERO),
             delay: of.under_way,
             pool: of.pool,
-            counters: Counters::default(),
+            counters: DirectionCounters::default(),
             meter: of.meter,
             observer,
         }
     }
 
     /// A frame has arrived. `now` is no earlier than in any call before.
-    pub fn arrive(&mut self, now: Time, frame: &Received<'_>) {
+    pub fn arrive(&mut self, now: Time, frame: &ReceivedFrame<'_>) {
         self.serve(now);
         let (bytes, len) = (frame.bytes, frame.wire_len);
         self.counters.received.add(len);
@@ -78,21 +78,21 @@ impl<W: Observer> Lane<W> {
             return self.lose(now, why, len, bytes);
         }
         self.enqueue(now, bytes);
-        if let State::Idle(_) = self.state {
+        if let LinkState::Idle(_) = self.state {
             self.ask(now);
         }
     }
 
     /// Why a frame cannot wait, if it cannot.
     #[inline]
-    fn unfit(&self, frame: &Received<'_>) -> Option<Loss> {
+    fn unfit(&self, frame: &ReceivedFrame<'_>) -> Option<LossReason> {
         let len = frame.wire_len;
         if (frame.bytes.len() as u32) < len {
-            Some(Loss::CutOff)
+            Some(LossReason::CutOff)
         } else if len > self.pool.longest() {
-            Some(Loss::TooLong)
+            Some(LossReason::TooLong)
         } else if !self.pool.has_room(len) {
-            Some(Loss::NoMemory)
+            Some(LossReason::NoMemory)
         } else {
             None
         }
@@ -102,9 +102,9 @@ impl<W: Observer> Lane<W> {
     /// than in any call before. A queue that hands over what waits in it does so; another one
     /// gives what it has before the new one gives anything. Nothing is lost. What is left over
     /// is to be given back where that may take its time.
-    pub fn renew(&mut self, now: Time, to: Managed) -> LeftOver {
+    pub fn renew(&mut self, now: Time, to: LaneParts) -> LeftOver {
         self.serve(now);
-        let Managed { mut queue, link, sorter, keys, under_way, pool, meter } = to;
+        let LaneParts { mut queue, link, sorter, keys, under_way, pool, meter } = to;
         let larger = pool.cells() > self.pool.cells();
         let keys = self.keys.renew(now, keys, larger.then(|| self.pool.reached()));
         let pool = if larger { self.pool.grow(pool) } else { pool };
@@ -123,13 +123,13 @@ impl<W: Observer> Lane<W> {
         }
         let meter = self.meter.renew(meter, same_classes);
         // A frame that the old rate keeps on the link for long does not hold up the new one.
-        if let State::Busy(until) = &mut self.state {
+        if let LinkState::Busy(until) = &mut self.state {
             *until = now.max(
                 (*until).min(now + link.rate.time_to_send(Bytes::new(self.pool.longest().into()))),
             );
         }
-        self.pace = Pace::at(link.rate);
-        (self.link, self.overload) = (link, Overload::behind(&self.queue));
+        self.pace = LinkPace::at(link.rate);
+        (self.link, self.overload) = (link, MarkOverload::behind(&self.queue));
         let sorter = std::mem::replace(&mut self.sorter, sorter);
         LeftOver {
             _queue: old,
@@ -149,20 +149,21 @@ impl<W: Observer> Lane<W> {
     }
 
     /// A frame has arrived that must not be sent on.
-    pub fn discard(&mut self, now: Time, frame: &Received<'_>) {
+    pub fn discard(&mut self, now: Time, frame: &ReceivedFrame<'_>) {
         self.counters.received.add(frame.wire_len);
-        self.lose(now, Loss::Lapsed, frame.wire_len, frame.bytes);
+        self.lose(now, LossReason::Lapsed, frame.wire_len, frame.bytes);
     }
 
     /// Loses everything that waits in the queue and is under way: its receivers have had newer
     /// frames meanwhile.
     pub fn forget(&mut self, now: Time) {
         let (pool, counters, observer) = (&mut self.pool, &mut self.counters, &mut self.observer);
-        self.delay.forget(|slot| lose_held(now, Loss::Lapsed, slot, pool, counters, observer));
+        self.delay
+            .forget(|slot| lose_held(now, LossReason::Lapsed, slot, pool, counters, observer));
         while let Some(packet) = self.taken(now) {
             let (pool, counters, observer) =
                 (&mut self.pool, &mut self.counters, &mut self.observer);
-            lose_held(now, Loss::Lapsed, packet.slot, pool, counters, observer);
+            lose_held(now, LossReason::Lapsed, packet.slot, pool, counters, observer);
         }
     }
 
@@ -180,7 +181,7 @@ impl<W: Observer> Lane<W> {
     }
 
     /// What became of the frames so far.
-    pub fn counters(&self) -> &Counters {
+    pub fn counters(&self) -> &DirectionCounters {
         &self.counters
     }
 
@@ -213,7 +214,7 @@ impl<W: Observer> Lane<W> {
         self.meter.sample(now, &self.sorter, into);
     }
 
-    fn lose(&mut self, now: Time, why: Loss, len: u32, bytes: &[u8]) {
+    fn lose(&mut self, now: Time, why: LossReason, len: u32, bytes: &[u8]) {
         self.counters.lose(why, len);
         self.observer.lost(now, why, bytes);
     }
@@ -253,7 +254,7 @@ impl<W: Observer> Lane<W> {
         self.counters.allowed.add(len);
         self.meter.allowed(&packet);
         if !self.bypass.has_room(&self.link, packet.len) {
-            return self.lose(now, Loss::Queue(DropReason::Overlimit), len, bytes);
+            return self.lose(now, LossReason::Queue(DropReason::Overlimit), len, bytes);
         }
         let slot = self.pool.take();
         self.pool.fill(slot, bytes);
@@ -274,10 +275,10 @@ impl<W: Observer> Lane<W> {
     #[inline]
     fn next_ask(&self) -> Option<Time> {
         match self.state {
-            State::Busy(until) => Some(until),
+            LinkState::Busy(until) => Some(until),
             // A queue that holds frames back says when; never again in the same instant.
-            State::Idle(_) if self.queue.backlog().packets == 0 => None,
-            State::Idle(asked) => {
+            LinkState::Idle(_) if self.queue.backlog().packets == 0 => None,
+            LinkState::Idle(asked) => {
                 self.queue.wake_at().map(|at| at.max(asked + Span::from_nanos(1)))
             }
         }
@@ -285,11 +286,11 @@ impl<W: Observer> Lane<W> {
 
     /// The link is free at `now` and takes the next frame, if there is one.
     fn ask(&mut self, now: Time) {
-        if let State::Idle(_) = self.state
+        if let LinkState::Idle(_) = self.state
             && let begins = self.pace.begins(now)
             && begins > now
         {
-            self.state = State::Busy(begins);
+            self.state = LinkState::Busy(begins);
             return;
         }
         match self.next_frame(now) {
@@ -305,11 +306,11 @@ impl<W: Observer> Lane<W> {
                 self.meter.waited(now.since(packet.arrived));
                 let sending = self.pace.send(now, packet.len);
                 self.delay.push(sending.leaves, packet.arrived, packet.slot);
-                self.state = State::Busy(sending.free);
+                self.state = LinkState::Busy(sending.free);
             }
             None => {
                 self.pace.rest();
-                self.state = State::Idle(now);
+                self.state = LinkState::Idle(now);
             }
         }
     }
@@ -324,7 +325,7 @@ impl<W: Observer> Lane<W> {
             self.meter.lost_after(self.keys.flow(packet.slot), &packet);
             let (pool, counters, observer) =
                 (&mut self.pool, &mut self.counters, &mut self.observer);
-            lose_held(now, Loss::Overload, packet.slot, pool, counters, observer);
+            lose_held(now, LossReason::Overload, packet.slot, pool, counters, observer);
         }
     }
 
@@ -351,8 +352,8 @@ impl<W: Observer> Lane<W> {
     #[cold]
     fn taken_from_previous(&mut self, now: Time) -> Option<Packet> {
         let Lane { previous, pool, counters, observer, overload, bypass, meter, keys, .. } = self;
-        let classes = Classes::Previous;
-        let mut fate = Fate {
+        let classes = ClassLayout::Previous;
+        let mut fate = GateSink {
             pool,
             counters,
             observer,
@@ -372,12 +373,12 @@ impl<W: Observer> Lane<W> {
 
     /// The queue, and who is to hear it.
     #[inline]
-    fn queue_and_fate<'a>(&'a mut self) -> (&'a mut AnyQueue, Fate<'a, W>) {
+    fn queue_and_fate<'a>(&'a mut self) -> (&'a mut AnyQueue, GateSink<'a, W>) {
         let Lane { queue, pool, counters, observer, overload, bypass, meter, keys, .. } = self;
-        let classes = Classes::Current;
+        let classes = ClassLayout::Current;
         (
             queue,
-            Fate {
+            GateSink {
                 pool,
                 counters,
                 observer,

@@ -10,7 +10,7 @@ use tidegate::units::UnitError;
 /// frame's length before it is paced and shown to the queue (as `tc`'s `stab` does).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {
-    counts: Counts,
+    counts: LengthOf,
     /// So many bytes for each, besides.
     more: u32,
     /// No less than this counts.
@@ -20,7 +20,7 @@ pub struct Overhead {
 
 /// Of what the length is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Counts {
+enum LengthOf {
     /// The Ethernet frame without its check sequence.
     #[default]
     Frame,
@@ -68,18 +68,18 @@ impl Overhead {
     /// A full Ethernet: padded to 60 bytes, then check sequence (4), preamble and start of frame
     /// (8), gap (12). IEEE 802.3 §3.2.8.
     pub const ETHERNET: Overhead =
-        Overhead { counts: Counts::Frame, more: 24, mpu: 84, cells: Cells::None };
+        Overhead { counts: LengthOf::Frame, more: 24, mpu: 84, cells: Cells::None };
     /// Less than nothing: the packet alone counts, without the Ethernet header.
     pub const IP: Overhead =
-        Overhead { counts: Counts::Packet, more: 0, mpu: 0, cells: Cells::None };
+        Overhead { counts: LengthOf::Packet, more: 0, mpu: 0, cells: Cells::None };
 
     /// What a frame of `len` bytes takes on the wire, in bytes.
     #[inline]
     pub const fn on_wire(self, len: u32) -> u32 {
         let own = match self.counts {
-            Counts::Frame => len,
-            Counts::Packet if len > HEADER => len - HEADER,
-            Counts::Packet => 1,
+            LengthOf::Frame => len,
+            LengthOf::Packet if len > HEADER => len - HEADER,
+            LengthOf::Packet => 1,
         };
         let own = own + self.more;
         let own = if own < self.mpu { self.mpu } else { own };
@@ -98,11 +98,11 @@ impl Overhead {
             _ => {}
         }
         if let Some(&(_, more, mpu, cells)) = KEYWORDS.iter().find(|row| row.0 == text) {
-            return Ok(Overhead { counts: Counts::Packet, more, mpu, cells });
+            return Ok(Overhead { counts: LengthOf::Packet, more, mpu, cells });
         }
         let (counts, size) = match text.strip_prefix("ip +") {
-            Some(size) => (Counts::Packet, size.trim()),
-            None => (Counts::Frame, text),
+            Some(size) => (LengthOf::Packet, size.trim()),
+            None => (LengthOf::Frame, text),
         };
         Ok(Overhead { counts, more: bytes(size)?, ..Overhead::default() })
     }
@@ -143,9 +143,9 @@ impl fmt::Display for Overhead {
             return f.write_str("ethernet");
         }
         match (self.counts, self.more) {
-            (Counts::Frame, more) => write!(f, "{}", size(more))?,
-            (Counts::Packet, 0) => f.write_str("ip")?,
-            (Counts::Packet, more) => write!(f, "ip + {}", size(more))?,
+            (LengthOf::Frame, more) => write!(f, "{}", size(more))?,
+            (LengthOf::Packet, 0) => f.write_str("ip")?,
+            (LengthOf::Packet, more) => write!(f, "ip + {}", size(more))?,
         }
         if self.mpu > 0 {
             write!(f, ", mpu {}", size(self.mpu))?;

@@ -18,7 +18,7 @@ const LEAST: u64 = 20;
 
 /// Counts marks, and says when they have stopped being a signal.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Overload {
+pub(crate) struct MarkOverload {
     until: Time,
     capable: u64,
     marked: u64,
@@ -27,11 +27,11 @@ pub(crate) struct Overload {
     ours: bool,
 }
 
-impl Overload {
+impl MarkOverload {
     /// The rule behind `queue`.
-    pub(crate) fn behind(queue: &AnyQueue) -> Overload {
+    pub(crate) fn behind(queue: &AnyQueue) -> MarkOverload {
         let ours = !queue.row().marks_most;
-        Overload { until: Time::ZERO + WINDOW, capable: 0, marked: 0, on: false, ours }
+        MarkOverload { until: Time::ZERO + WINDOW, capable: 0, marked: 0, on: false, ours }
     }
 
     /// The queue lets an ECN-capable frame in at `now`.
@@ -65,11 +65,11 @@ mod tests {
     use super::*;
     use tidegate::{Bytes, Link, Rate, Rng, Size, catalog};
 
-    fn rule(queue: &str) -> Overload {
+    fn rule(queue: &str) -> MarkOverload {
         let (rate, limit) = (Rate::from_bps(10_000_000), Size::Packets(100));
         let link = Link::new(rate, limit, Bytes::new(1000)).unwrap();
         let queue = catalog::config(queue, None, &link).unwrap();
-        Overload::behind(&queue.build(link, Rng::from_seed(1)).unwrap())
+        MarkOverload::behind(&queue.build(link, Rng::from_seed(1)).unwrap())
     }
 
     /// Offers 100 frames a window and marks `marked` of them; whether the rule is on after each

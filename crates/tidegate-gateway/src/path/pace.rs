@@ -17,7 +17,7 @@ pub enum Paced {
 
 /// The link's way of sending, and how far it has come.
 #[derive(Debug)]
-pub(super) enum Pace {
+pub(super) enum LinkPace {
     /// Frame after frame at a rate.
     Rate(Pacer),
     /// As a trace has it, which began then.
@@ -28,49 +28,51 @@ pub(super) enum Pace {
 
 /// What becomes of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sending {
+pub(super) struct FrameSending {
     /// When it is on its way.
     pub leaves: Time,
     /// When the next one may begin.
     pub free: Time,
 }
 
-impl Pace {
+impl LinkPace {
     /// That of a link of `rate`, as `paced` says.
     ///
     /// # Errors
     /// None: a trace that could be read can be followed.
-    pub fn new(paced: &Paced, rate: Rate) -> Result<Pace, ConfigError> {
+    pub fn new(paced: &Paced, rate: Rate) -> Result<LinkPace, ConfigError> {
         Ok(match paced {
-            Paced::AtRate => Pace::at(rate),
-            Paced::ByTrace(trace, began) => Pace::Trace(Wire::new(trace.clone().into())?, *began),
-            Paced::Unlimited => Pace::Unlimited,
+            Paced::AtRate => LinkPace::at(rate),
+            Paced::ByTrace(trace, began) => {
+                LinkPace::Trace(Wire::new(trace.clone().into())?, *began)
+            }
+            Paced::Unlimited => LinkPace::Unlimited,
         })
     }
 
     /// That of a link of `rate`.
-    pub fn at(rate: Rate) -> Pace {
-        Pace::Rate(Pacer::new(rate))
+    pub fn at(rate: Rate) -> LinkPace {
+        LinkPace::Rate(Pacer::new(rate))
     }
 
     /// When a frame may begin that comes to an idle link at `now`.
     #[inline]
     pub fn begins(&mut self, now: Time) -> Time {
         match self {
-            Pace::Rate(_) | Pace::Unlimited => now,
-            Pace::Trace(wire, began) => after(*began, wire.after(within(*began, now))),
+            LinkPace::Rate(_) | LinkPace::Unlimited => now,
+            LinkPace::Trace(wire, began) => after(*began, wire.after(within(*began, now))),
         }
     }
 
     /// A frame of `len` bytes on the wire begins at `now`.
     #[inline]
-    pub fn send(&mut self, now: Time, len: u32) -> Sending {
+    pub fn send(&mut self, now: Time, len: u32) -> FrameSending {
         match self {
-            Pace::Rate(pacer) => Sending { leaves: now, free: now + pacer.next(len) },
-            Pace::Unlimited => Sending { leaves: now, free: now },
-            Pace::Trace(wire, began) => {
+            LinkPace::Rate(pacer) => FrameSending { leaves: now, free: now + pacer.next(len) },
+            LinkPace::Unlimited => FrameSending { leaves: now, free: now },
+            LinkPace::Trace(wire, began) => {
                 let leaves = after(*began, wire.send(within(*began, now), len));
-                Sending { leaves, free: after(*began, wire.free()) }
+                FrameSending { leaves, free: after(*began, wire.free()) }
             }
         }
     }
@@ -79,8 +81,8 @@ impl Pace {
     #[inline]
     pub fn rest(&mut self) {
         match self {
-            Pace::Rate(pacer) => pacer.reset(),
-            Pace::Trace(..) | Pace::Unlimited => {}
+            LinkPace::Rate(pacer) => pacer.reset(),
+            LinkPace::Trace(..) | LinkPace::Unlimited => {}
         }
     }
 }

@@ -28,24 +28,24 @@ const NONE: u32 = u32::MAX;
 
 /// The memory that was laid out for waiting frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Memory {
+pub struct FrameMemory {
     /// Taken by frames now, in bytes.
     pub used_bytes: u64,
     /// In all, in bytes.
     pub bytes: u64,
 }
 
-impl Memory {
+impl FrameMemory {
     /// How much of `pool` is taken.
-    pub(crate) fn of(pool: &Pool) -> Memory {
-        let memory = |cells: u32| Pool::memory(cells.into());
-        Memory { used_bytes: memory(pool.used()), bytes: memory(pool.cells()) }
+    pub(crate) fn of(pool: &FramePool) -> FrameMemory {
+        let memory = |cells: u32| FramePool::memory(cells.into());
+        FrameMemory { used_bytes: memory(pool.used()), bytes: memory(pool.cells()) }
     }
 }
 
 /// Frames that wait. One is known by its slot, the number of its first cell.
 #[derive(Debug)]
-pub struct Pool {
+pub struct FramePool {
     cells: Vec<u8>,
     /// The cell after this one, in a frame or in the list of free ones.
     next: Vec<u32>,
@@ -62,13 +62,13 @@ pub struct Pool {
     whole: Vec<u8>,
 }
 
-impl Pool {
+impl FramePool {
     /// A pool of `cells` cells for frames of up to `longest` bytes.
-    pub fn new(cells: u32, longest: u32) -> Pool {
+    pub fn new(cells: u32, longest: u32) -> FramePool {
         let cells = cells.min(NONE - 1);
         let n = cells as usize;
         let longest = (longest as usize).next_multiple_of(CELL);
-        let mut pool = Pool {
+        let mut pool = FramePool {
             cells: vec![0; n * CELL],
             next: vec![0; n],
             lengths: vec![0; n],
@@ -100,7 +100,7 @@ impl Pool {
     /// Whether a frame of `len` bytes fits.
     #[inline]
     pub fn has_room(&self, len: u32) -> bool {
-        Pool::cells_for(len) <= self.unused && len as usize <= self.whole.len()
+        FramePool::cells_for(len) <= self.unused && len as usize <= self.whole.len()
     }
 
     /// Puts a frame in; its slot, or `None` if it does not fit.
@@ -113,9 +113,9 @@ impl Pool {
         Some(slot)
     }
 
-    /// Takes a cell for a frame that may yet be refused: [`fill`](Pool::fill) or
-    /// [`give_back`](Pool::give_back) comes next. There must be [room](Pool::has_room) for the
-    /// frame.
+    /// Takes a cell for a frame that may yet be refused: [`fill`](FramePool::fill) or
+    /// [`give_back`](FramePool::give_back) comes next. There must be [room](FramePool::has_room)
+    /// for the frame.
     #[inline]
     pub(crate) fn take(&mut self) -> u32 {
         self.unused -= 1;
@@ -133,7 +133,7 @@ impl Pool {
         cell
     }
 
-    /// Gives a cell back that was [taken](Pool::take) and not filled.
+    /// Gives a cell back that was [taken](FramePool::take) and not filled.
     #[inline]
     pub(crate) fn give_back(&mut self, cell: u32) {
         self.next[cell as usize] = self.free;
@@ -141,8 +141,8 @@ impl Pool {
         self.unused += 1;
     }
 
-    /// Fills a cell that was [taken](Pool::take), and more if needed, with a frame. When it was
-    /// taken there was room for the frame.
+    /// Fills a cell that was [taken](FramePool::take), and more if needed, with a frame. When it
+    /// was taken there was room for the frame.
     pub(crate) fn fill(&mut self, slot: u32, bytes: &[u8]) {
         self.lengths[slot as usize] = bytes.len() as u32;
         let mut cell = slot;
@@ -245,7 +245,7 @@ impl Pool {
     #[inline]
     pub fn free(&mut self, slot: u32) {
         let mut cell = slot;
-        for _ in 0..Pool::cells_for(self.lengths[slot as usize]) {
+        for _ in 0..FramePool::cells_for(self.lengths[slot as usize]) {
             let following = self.next[cell as usize];
             self.give_back(cell);
             cell = following;
@@ -254,7 +254,7 @@ impl Pool {
 
     /// Goes on in `larger`, which has more cells and nothing in it; what waits keeps its slot. What
     /// is left over is to be given back where that may take its time.
-    pub(crate) fn grow(&mut self, mut larger: Pool) -> Pool {
+    pub(crate) fn grow(&mut self, mut larger: FramePool) -> FramePool {
         larger.reach(self.longest());
         if self.is_empty() {
             return std::mem::replace(self, larger);
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn frames_of_all_lengths_come_back_as_they_were_and_no_cell_is_ever_lost() {
         let mut dice = Rng::from_seed(1);
-        let mut pool = Pool::new(500, 9018);
+        let mut pool = FramePool::new(500, 9018);
         let mut inside: Vec<(u32, Vec<u8>)> = Vec::new();
         let mut refused = 0;
         for _ in 0..100_000 {
@@ -308,7 +308,7 @@ mod tests {
                 pool.free(slot);
             }
             let used: u32 =
-                inside.iter().map(|(_, frame)| Pool::cells_for(frame.len() as u32)).sum();
+                inside.iter().map(|(_, frame)| FramePool::cells_for(frame.len() as u32)).sum();
             assert_eq!(pool.unused, 500 - used);
         }
         assert!(refused > 1000, "the pool was never full: {refused}");
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn what_waits_stays_where_it_is_when_there_is_more_room() {
         let mut dice = Rng::from_seed(2);
-        let mut pool = Pool::new(40, 1514);
+        let mut pool = FramePool::new(40, 1514);
         let mut inside: Vec<(u32, Vec<u8>)> = Vec::new();
         for cells in [60, 61, 300] {
             for _ in 0..500 {
@@ -334,7 +334,7 @@ mod tests {
                     pool.free(slot);
                 }
             }
-            let old = pool.grow(Pool::new(cells, 1514));
+            let old = pool.grow(FramePool::new(cells, 1514));
             assert_eq!(pool.unused - old.unused, cells - old.cells());
         }
         for (slot, frame) in inside {
@@ -353,7 +353,7 @@ mod tests {
     #[test]
     fn frames_that_change_places_take_their_cells_and_notes_along() {
         let mut dice = Rng::from_seed(3);
-        let mut pool = Pool::new(40, 1514);
+        let mut pool = FramePool::new(40, 1514);
         let lens = [0, 1, 255, 256, 257, 900, 1514];
         let mut frames: Vec<(u32, Vec<u8>)> = lens
             .map(|len| (0..len).map(|_| dice.bits() as u8).collect::<Vec<u8>>())
@@ -382,7 +382,7 @@ mod tests {
 
     #[test]
     fn longer_frames_fit_from_when_they_are_to() {
-        let mut pool = Pool::new(40, 1514);
+        let mut pool = FramePool::new(40, 1514);
         let (short, long) = (vec![7; 1514], vec![8; 5000]);
         let waits = pool.put(&short).unwrap();
         assert_eq!(pool.put(&long), None);
@@ -395,14 +395,14 @@ mod tests {
             "it reaches no less than before"
         );
         // A pool with more cells that was laid out for the old length.
-        pool.grow(Pool::new(80, 1514));
+        pool.grow(FramePool::new(80, 1514));
         assert_eq!((pool.longest(), pool.bytes(slot)), (5120, &long[..]));
         assert_eq!(pool.bytes(waits), short);
     }
 
     #[test]
     fn a_cell_taken_in_vain_goes_back() {
-        let mut pool = Pool::new(1, 100);
+        let mut pool = FramePool::new(1, 100);
         let cell = pool.take();
         assert!(!pool.has_room(1));
         pool.give_back(cell);

@@ -33,7 +33,7 @@ use tidegate::parts::every::Every;
 use tidegate::units::UnitError;
 use tidegate::{Packet, Rng, Seed, Span, Time};
 
-use crate::path::waiting::{Earlier, Waiting};
+use crate::path::waiting::{Earlier, WaitingFrames};
 
 /// How often, where nobody says otherwise and the queue needs it. In the experiment of
 /// `validation/adversary.md` somebody who watches does no measurable harm then; with 2 s he did, in
@@ -101,7 +101,7 @@ pub struct Keys {
     /// keep their flow keys.
     secrets: [Option<SipHasher13>; 2],
     generation: u32,
-    waiting: Waiting,
+    waiting: WaitingFrames,
 }
 
 impl Keys {
@@ -109,7 +109,7 @@ impl Keys {
     /// in so many slots.
     pub fn new(rehash: Rehash, seed: u64, slots: u32) -> Keys {
         let every = rehash.period().map_or(Every::never(), Every::new);
-        let (dice, waiting) = (Seed::new(seed).stream("rehash"), Waiting::new(slots));
+        let (dice, waiting) = (Seed::new(seed).stream("rehash"), WaitingFrames::new(slots));
         Keys { every, dice, secrets: [None; 2], generation: 0, waiting }
     }
 

@@ -8,8 +8,8 @@ use tidegate::{Ack, Asks, ConfigError, Packet};
 use tidegate_packet::{Dscp, FlowHasher, Frame, Prefix, PrefixSet, vlan_priority};
 
 use crate::path::overhead::Overhead;
-use crate::watch::heavy::Counted;
-use crate::watch::interval::Sent;
+use crate::watch::heavy::CountedFlow;
+use crate::watch::interval::FlowSent;
 
 /// Frames of one class of service: those that meet all that is asked, where anything is. A list
 /// asks for one of its entries.
@@ -92,14 +92,14 @@ pub fn deal(queue: &mut AnyConfig, classes: &[Class]) -> Result<(), ConfigError>
 pub struct Sorter {
     hasher: FlowHasher,
     overhead: Overhead,
-    classes: Vec<Test>,
+    classes: Vec<ClassTest>,
     allowed: PrefixSet,
     asks: Asks,
 }
 
 /// A [`Class`] as it is looked up.
 #[derive(Clone, Debug, PartialEq)]
-struct Test {
+struct ClassTest {
     prefixes: Option<PrefixSet>,
     /// A bit for each code point and for each priority.
     dscp: Option<u64>,
@@ -125,7 +125,7 @@ impl Sorter {
         classes: &[Class],
         allowed: &[Prefix],
     ) -> Sorter {
-        let test = |class: &Class| Test {
+        let test = |class: &Class| ClassTest {
             prefixes: (!class.prefixes.is_empty())
                 .then(|| class.prefixes.iter().copied().collect()),
             dscp: (!class.dscp.is_empty())
@@ -172,9 +172,9 @@ impl Sorter {
     }
 
     /// A flow that was counted, by what the flow key says that it is.
-    pub(crate) fn sent(&self, counted: &Counted) -> Sent {
-        let Counted { ends, bytes, longest, lost, lost_bytes, class, .. } = *counted;
-        Sent { flow: self.hasher.flow(&ends), class, bytes, longest, lost, lost_bytes }
+    pub(crate) fn sent(&self, counted: &CountedFlow) -> FlowSent {
+        let CountedFlow { ends, bytes, longest, lost, lost_bytes, class, .. } = *counted;
+        FlowSent { flow: self.hasher.flow(&ends), class, bytes, longest, lost, lost_bytes }
     }
 
     fn class(&self, frame: &Frame, bytes: &[u8]) -> u16 {
@@ -183,7 +183,7 @@ impl Sorter {
     }
 }
 
-impl Test {
+impl ClassTest {
     fn takes(&self, frame: &Frame, bytes: &[u8]) -> bool {
         let asked = |all: Option<u64>, has: Option<u8>| {
             all.is_none_or(|all| has.is_some_and(|bit| all >> bit & 1 == 1))

@@ -29,10 +29,10 @@ const NONE: u32 = u32::MAX;
 
 /// Frames that wait, each known by its slot.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct WaitingFrames {
     lines: FlowLines,
     /// By slot, as far as slots were used or were to be touched at the start.
-    frames: Vec<Frame>,
+    frames: Vec<WaitingFrame>,
 }
 
 /// By the low bits of the flow key.
@@ -52,7 +52,7 @@ struct FlowLine {
 
 /// A frame that waits.
 #[derive(Clone, Copy, Debug, Default)]
-struct Frame {
+struct WaitingFrame {
     flow: u64,
     arrived: Time,
     /// Its neighbours on its line.
@@ -103,17 +103,18 @@ impl FlowLines {
     }
 }
 
-impl Waiting {
+impl WaitingFrames {
     /// Nothing waits; there are so many slots.
-    pub fn new(slots: u32) -> Waiting {
+    pub fn new(slots: u32) -> WaitingFrames {
         let mut frames = Vec::with_capacity(slots as usize);
-        frames.resize((slots as usize).min(TOUCHED), Frame::default());
-        Waiting { lines: FlowLines::new(slots), frames }
+        frames.resize((slots as usize).min(TOUCHED), WaitingFrame::default());
+        WaitingFrames { lines: FlowLines::new(slots), frames }
     }
 
     /// The memory that so many slots take, in bytes.
     pub(crate) const fn memory(slots: u64) -> u64 {
-        slots * size_of::<Frame>() as u64 + (FlowLines::count(slots) * size_of::<FlowLine>()) as u64
+        slots * size_of::<WaitingFrame>() as u64
+            + (FlowLines::count(slots) * size_of::<FlowLine>()) as u64
     }
 
     /// A frame joins, `packet` by its flow key, and `generation` is the present one of keys.
@@ -133,8 +134,15 @@ impl Waiting {
             self.change(flow);
         }
         let FlowLine { last, generation, .. } = *self.lines.of(flow);
-        let frame =
-            Frame { flow, arrived: now, before: last, after: NONE, len, class, former: false };
+        let frame = WaitingFrame {
+            flow,
+            arrived: now,
+            before: last,
+            after: NONE,
+            len,
+            class,
+            former: false,
+        };
         self.frames[slot as usize] = frame;
         self.between(&frame, slot, slot);
         generation
@@ -157,7 +165,7 @@ impl Waiting {
     #[cold]
     fn reach(&mut self, slot: u32) {
         debug_assert!((slot as usize) < self.frames.capacity(), "more slots than were said");
-        self.frames.resize(slot as usize + 1, Frame::default());
+        self.frames.resize(slot as usize + 1, WaitingFrame::default());
     }
 
     /// The frame in `slot` is dropped.
@@ -172,7 +180,7 @@ impl Waiting {
     /// was.
     #[inline]
     pub fn leave(&mut self, slot: u32) -> Option<Earlier> {
-        let Frame { flow, class, .. } = self.frames[slot as usize];
+        let WaitingFrame { flow, class, .. } = self.frames[slot as usize];
         let line = *self.lines.of(flow);
         let earlier = if line.former == 0 { slot } else { self.earliest(line.first, flow, class) };
         if earlier == slot {
@@ -198,10 +206,10 @@ impl Waiting {
     /// Lets the frame in slot `earlier` go; the one in `slot` is in that one's slot from here on,
     /// with its own place on the line.
     fn stand_in(&mut self, slot: u32, earlier: u32) -> Earlier {
-        let Frame { arrived, len, former, .. } = self.frames[earlier as usize];
+        let WaitingFrame { arrived, len, former, .. } = self.frames[earlier as usize];
         self.unlink(earlier);
         self.vacate(slot);
-        let frame = Frame { former, ..self.frames[slot as usize] };
+        let frame = WaitingFrame { former, ..self.frames[slot as usize] };
         self.frames[earlier as usize] = frame;
         self.between(&frame, earlier, earlier);
         Earlier { slot: earlier, arrived, len }
@@ -217,7 +225,7 @@ impl Waiting {
     /// The neighbours of `frame`, or the ends of its line, have this one after them and that one
     /// before them from here on.
     #[inline]
-    fn between(&mut self, frame: &Frame, after: u32, before: u32) {
+    fn between(&mut self, frame: &WaitingFrame, after: u32, before: u32) {
         let line = self.lines.of_mut(frame.flow);
         match frame.before {
             NONE => line.first = after,
@@ -232,7 +240,7 @@ impl Waiting {
     /// The queue keeps `slot` no more.
     #[inline]
     fn vacate(&mut self, slot: u32) {
-        let Frame { flow, former, .. } = self.frames[slot as usize];
+        let WaitingFrame { flow, former, .. } = self.frames[slot as usize];
         self.lines.of_mut(flow).former -= u32::from(former);
     }
 
@@ -253,10 +261,10 @@ impl Waiting {
 
     /// Goes on with the room of `larger`, in which nothing waits and which has more slots; the
     /// first `used` may be in use. What is left over is to be given back.
-    pub(crate) fn grow(&mut self, mut larger: Waiting, used: u32) -> Waiting {
+    pub(crate) fn grow(&mut self, mut larger: WaitingFrames, used: u32) -> WaitingFrames {
         let used = (used as usize).min(self.frames.len());
         let reached = larger.frames.len().max(used);
-        larger.frames.resize(reached, Frame::default());
+        larger.frames.resize(reached, WaitingFrame::default());
         larger.frames[..used].copy_from_slice(&self.frames[..used]);
         std::mem::swap(&mut larger.frames, &mut self.frames);
         // As many lines as before: each frame stays on its own.
@@ -297,7 +305,7 @@ mod tests {
         const SLOTS: u32 = 60;
         for seed in 0..40 {
             let mut dice = Rng::from_seed(seed);
-            let (mut waiting, mut places) = (Waiting::new(SLOTS / 2), Places::new());
+            let (mut waiting, mut places) = (WaitingFrames::new(SLOTS / 2), Places::new());
             let mut free: Vec<u32> = (0..SLOTS / 2).collect();
             // Where frames are: of each slot the flow, the class and when its frame came.
             let mut held = vec![None; SLOTS as usize];
@@ -307,7 +315,7 @@ mod tests {
                 let now = Time::ZERO + Span::from_nanos(step);
                 if step == 5000 {
                     free.extend(SLOTS / 2..SLOTS);
-                    drop(waiting.grow(Waiting::new(SLOTS), SLOTS / 2));
+                    drop(waiting.grow(WaitingFrames::new(SLOTS), SLOTS / 2));
                 }
                 generation += u32::from(dice.chance(0.01));
                 if dice.chance(0.51) && !free.is_empty() {
@@ -361,6 +369,6 @@ mod tests {
             [0, 4096, 4100, 1 << 17, 1 << 30].map(FlowLines::count),
             [1 << 10, 1 << 10, 1 << 11, 1 << 15, 1 << 16]
         );
-        assert_eq!(Waiting::memory(8192), 8192 * 32 + 2048 * 16);
+        assert_eq!(WaitingFrames::memory(8192), 8192 * 32 + 2048 * 16);
     }
 }

@@ -2,14 +2,14 @@
 use tidegate::{Bytes, ConfigError, Packet, Rng, Size, Span};
 
 use crate::device::port::HEADER;
-use crate::device::ring::Ring;
+use crate::device::ring::PacketRing;
 use crate::path::delay::DelayLine;
-use crate::path::gate::back::Back;
+use crate::path::gate::back::BackDirection;
 use crate::path::gate::{BackRenewal, Renewal};
 use crate::path::lane::Lane;
-use crate::path::pool::Pool;
-use crate::path::waiting::Waiting;
-use crate::path::wire::Wire;
+use crate::path::pool::FramePool;
+use crate::path::waiting::WaitingFrames;
+use crate::path::wire::UnmanagedWire;
 use crate::run::way::{Secret, Way, open_cells};
 use crate::watch::observer::Observer;
 
@@ -84,7 +84,7 @@ impl GatePlan {
             };
             way.queue.build(way.link, Rng::from_seed(0)).map_err(named)?;
         }
-        let needed = Pool::memory(there.saturating_add(back));
+        let needed = FramePool::memory(there.saturating_add(back));
         if needed > MOST_MEMORY {
             // Whoever asks for more is told of it.
             let (field, way) = match &settings.back {
@@ -119,7 +119,7 @@ impl GatePlan {
         &self,
         secret: Secret,
         observer: W,
-    ) -> Result<(Lane<W>, Back<W>), ConfigError> {
+    ) -> Result<(Lane<W>, BackDirection<W>), ConfigError> {
         self.lanes_seen_by(secret, [observer, W::default()])
     }
 
@@ -132,15 +132,15 @@ impl GatePlan {
         &self,
         secret: Secret,
         [observer, of_back]: [W; 2],
-    ) -> Result<(Lane<W>, Back<W>), ConfigError> {
+    ) -> Result<(Lane<W>, BackDirection<W>), ConfigError> {
         let Settings { there: way, back: way_back, .. } = &self.settings;
         let Renewal { there, back } = self.renewal(secret, self.cells)?;
         let back = match (back, way_back) {
             (BackRenewal::Lane(managed), Some(way)) => {
-                Back::Lane(Lane::new(managed, of_back).paced(&way.paced)?)
+                BackDirection::Lane(Lane::new(managed, of_back).paced(&way.paced)?)
             }
-            (BackRenewal::Lane(managed), None) => Back::Lane(Lane::new(managed, of_back)),
-            (BackRenewal::Wire(wire), _) => Back::Wire(wire),
+            (BackRenewal::Lane(managed), None) => BackDirection::Lane(Lane::new(managed, of_back)),
+            (BackRenewal::Wire(wire), _) => BackDirection::Wire(wire),
         };
         Ok((Lane::new(there, observer).paced(&way.paced)?, back))
     }
@@ -189,10 +189,10 @@ impl GatePlan {
 
     fn renewal(&self, secret: Secret, cells: [u32; 2]) -> Result<Renewal, ConfigError> {
         let Settings { there, back, delay, .. } = &self.settings;
-        let pools = cells.map(|cells| Pool::new(cells, self.longest()));
+        let pools = cells.map(|cells| FramePool::new(cells, self.longest()));
         let [pool, back_pool] = pools;
         let back = match back {
-            None => BackRenewal::Wire(Wire::new(*delay, back_pool)),
+            None => BackRenewal::Wire(UnmanagedWire::new(*delay, back_pool)),
             // The dice of the two directions fall apart.
             Some(way) => BackRenewal::Lane(way.managed(
                 Secret { seed: !secret.seed, ..secret },
@@ -219,7 +219,7 @@ impl GatePlan {
     /// What of that is there from the start: the cells of waiting frames, their order, the delay
     /// lines and both receive rings.
     pub fn laid_out(&self) -> u64 {
-        self.lines_memory(self.cells) + 2 * Ring::memory(self.mtu)
+        self.lines_memory(self.cells) + 2 * PacketRing::memory(self.mtu)
     }
 
     /// The plan as pairs of a name and a text, for people and programs.
@@ -243,8 +243,9 @@ impl GatePlan {
     /// frames' order, in bytes.
     fn lines_memory(&self, cells: [u32; 2]) -> u64 {
         let cells = cells.map(u64::from);
-        let ordered = self.settings.ways().zip(cells).map(|(_, cells)| Waiting::memory(cells));
-        cells.map(|cells| Pool::memory(cells) + DelayLine::memory(cells)).iter().sum::<u64>()
+        let ordered =
+            self.settings.ways().zip(cells).map(|(_, cells)| WaitingFrames::memory(cells));
+        cells.map(|cells| FramePool::memory(cells) + DelayLine::memory(cells)).iter().sum::<u64>()
             + ordered.sum::<u64>()
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use nix::errno::Errno;
 use tidegate::{Span, Time};
 
-use crate::device::guard::{BEAT, Guard, Promise};
+use crate::device::guard::{BEAT, Guard, PromiseState};
 use crate::device::port::{Altered, Port};
 use crate::machine::clock;
 use crate::path::gate::{Gate, Next, Renewal, Superseded};
@@ -29,8 +29,8 @@ pub struct Commands<'a> {
     /// How often to tell how things stand.
     pub status: Option<Span>,
     /// What is requested; polled every [`BEAT`].
-    pub request: &'a dyn Fn() -> Request,
-    /// How long what waits may take to leave after the request to [drain](Request::Drain).
+    pub request: &'a dyn Fn() -> PumpRequest,
+    /// How long what waits may take to leave after the request to [drain](PumpRequest::Drain).
     pub drain: Span,
     /// Whence changes come; looked at every [`BEAT`].
     pub changes: Option<&'a Receiver<Box<Change>>>,
@@ -42,7 +42,10 @@ pub struct Commands<'a> {
 
 impl<'a> Commands<'a> {
     /// To pump, asleep between departures, as long as nothing else is requested.
-    pub fn new(request: &'a dyn Fn() -> Request, tell: &'a mut dyn FnMut(Event)) -> Commands<'a> {
+    pub fn new(
+        request: &'a dyn Fn() -> PumpRequest,
+        tell: &'a mut dyn FnMut(Event),
+    ) -> Commands<'a> {
         let (waits, drain) = (Waits::Asleep, Span::ZERO);
         Commands {
             waits,
@@ -59,7 +62,7 @@ impl<'a> Commands<'a> {
 
 /// Whether to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum PumpRequest {
     /// Yes.
     GoOn,
     /// No: what arrives from here on is the kernel's, and what waits is to be sent, each frame at
@@ -96,11 +99,11 @@ pub enum Event {
     /// How things stand after so long.
     Status(Span, Box<Account>),
     /// A device is in trouble; frames for it are lost until it is well again.
-    Trouble(Side, io::Error),
+    Trouble(DeviceSide, io::Error),
     /// A device is well again.
-    Well(Side),
+    Well(DeviceSide),
     /// Somebody has changed a device: it goes on with that.
-    Altered(Side, Altered),
+    Altered(DeviceSide, Altered),
     /// We were not to be seen for a while, and the kernel forwarded frames in our stead; so many
     /// that had arrived meanwhile were thrown away in both directions.
     Lapsed(u64),
@@ -109,12 +112,12 @@ pub enum Event {
     Changed(Box<Superseded>, u64),
     /// The first frame has come in by this device whose checksum its sender left to hardware that
     /// is not there. It is sent on as it is, and its receiver finds it damaged.
-    Unfinished(Side),
+    Unfinished(DeviceSide),
 }
 
 /// Which device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum DeviceSide {
     /// The one that floods come from.
     Inner,
     /// The one that the protected link leads to.
@@ -156,12 +159,12 @@ where
             // After a beat, so that it has all the time till the next.
             change(now, gate, &mut commands);
             match (commands.request)() {
-                Request::GoOn => {}
-                Request::End => {
+                PumpRequest::GoOn => {}
+                PumpRequest::End => {
                     leave(now, gate, guard);
                     return Ok(now.since(begun));
                 }
-                Request::Drain => {
+                PumpRequest::Drain => {
                     leave(now + BEAT, gate, guard);
                     return Ok(
                         drain(gate, clock::now() + commands.drain, commands.request).since(begun)
@@ -216,12 +219,12 @@ fn leave<A: Port, B: Port, W: Observer>(
 fn drain<A: Port, B: Port, W: Observer>(
     gate: &mut Gate<A, B, W>,
     until: Time,
-    request: &dyn Fn() -> Request,
+    request: &dyn Fn() -> PumpRequest,
 ) -> Time {
     loop {
         let now = clock::now();
         let left = match gate.drain(now) {
-            Some(next) if now < until && request() != Request::End => {
+            Some(next) if now < until && request() != PumpRequest::End => {
                 next.min(until).min(now + BEAT).since(now)
             }
             _ => return now,
@@ -239,7 +242,7 @@ fn beat<A: Port, B: Port, W: Observer>(
     guard: &mut impl Guard,
     commands: &mut Commands<'_>,
 ) {
-    if guard.beat() == Promise::Lapsed {
+    if guard.beat() == PromiseState::Lapsed {
         let lost = gate.discard(now);
         (commands.tell)(Event::Lapsed(lost));
     }
@@ -302,8 +305,11 @@ impl Chores {
         gate: &mut Gate<A, B, W>,
         commands: &mut Commands<'_>,
     ) {
-        for ((trouble, ill), side) in
-            gate.trouble().into_iter().zip(&mut self.ill).zip([Side::Inner, Side::Outer])
+        for ((trouble, ill), side) in gate
+            .trouble()
+            .into_iter()
+            .zip(&mut self.ill)
+            .zip([DeviceSide::Inner, DeviceSide::Outer])
         {
             let fails = trouble.is_some();
             match (trouble, *ill) {
@@ -316,15 +322,20 @@ impl Chores {
             }
             *ill = fails;
         }
-        for (altered, side) in gate.altered().into_iter().zip([Side::Inner, Side::Outer]) {
+        for (altered, side) in
+            gate.altered().into_iter().zip([DeviceSide::Inner, DeviceSide::Outer])
+        {
             altered.into_iter().for_each(|what| (commands.tell)(Event::Altered(side, what)));
         }
         gate.count_missed();
         if let Some(sampler) = &mut commands.sampler {
             sampler.take(|sample| gate.sample(now, sample));
         }
-        for ((count, seen), side) in
-            gate.unfinished().into_iter().zip(&mut self.unfinished).zip([Side::Inner, Side::Outer])
+        for ((count, seen), side) in gate
+            .unfinished()
+            .into_iter()
+            .zip(&mut self.unfinished)
+            .zip([DeviceSide::Inner, DeviceSide::Outer])
         {
             if count > 0 && !*seen {
                 *seen = true;

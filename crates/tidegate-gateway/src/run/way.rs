@@ -6,15 +6,15 @@ use tidegate_packet::{FlowHasher, FlowKey, Prefix};
 
 use crate::device::port::HEADER;
 use crate::path::delay::DelayLine;
-use crate::path::lane::Managed;
+use crate::path::lane::LaneParts;
 use crate::path::overhead::Overhead;
 use crate::path::pace::Paced;
-use crate::path::pool::{CELL, Pool};
+use crate::path::pool::{CELL, FramePool};
 use crate::path::rehash::{Keys, Rehash};
 use crate::path::sort::{BY_CLASS, Class, Sorter};
 use crate::watch::fair::Sharing;
 use crate::watch::meter::Meter;
-use crate::watch::offenders::Rules;
+use crate::watch::offenders::OffenderRules;
 
 /// The shortest frame that a limit in bytes is laid out for: the least of Ethernet, without its
 /// check sequence.
@@ -55,7 +55,7 @@ pub struct Way {
     /// Whose frames no queue judges, by sender or receiver.
     pub allowed: Vec<Prefix>,
     /// When a flow is an offender.
-    pub offenders: Rules,
+    pub offenders: OffenderRules,
 }
 
 /// What nobody outside may guess, so that nobody can aim at a bin.
@@ -101,10 +101,10 @@ impl Way {
         &self,
         secret: Secret,
         delay: Span,
-        pool: Pool,
-    ) -> Result<Managed, ConfigError> {
+        pool: FramePool,
+    ) -> Result<LaneParts, ConfigError> {
         let hasher = FlowHasher::new(self.flow_key, secret.hash);
-        Ok(Managed {
+        Ok(LaneParts {
             queue: self.queue.build(self.link, Rng::from_seed(secret.seed))?,
             link: self.link,
             sorter: Sorter::new(hasher, self.overhead, &self.classes, &self.allowed)
@@ -159,7 +159,7 @@ impl Way {
 
     /// Cells for what the limit lets wait, and for what the link sends during the delay.
     pub(super) fn cells(&self, delay: Span, mtu: u32) -> u64 {
-        let longest = Pool::cells_for(mtu + HEADER) as u64;
+        let longest = FramePool::cells_for(mtu + HEADER) as u64;
         let waiting = match self.link.limit {
             Size::Packets(packets) => packets.saturating_mul(longest),
             Size::Bytes(bytes) => bytes.div_ceil(SHORT),
@@ -202,12 +202,12 @@ impl Way {
                 allowed.iter().map(Prefix::to_string).collect::<Vec<_>>().join(", "),
             ));
         }
-        if *offenders != Rules::default() {
+        if *offenders != OffenderRules::default() {
             let rule =
                 |param: &Param| Some(format!("{} = {}", param.name, offenders.get(param.name)?));
             lines.push((
                 "offenders",
-                Rules::PARAMS.iter().filter_map(rule).collect::<Vec<_>>().join(", "),
+                OffenderRules::PARAMS.iter().filter_map(rule).collect::<Vec<_>>().join(", "),
             ));
         }
         lines.extend([

@@ -14,7 +14,7 @@
 //! ```
 use std::net::Ipv4Addr;
 
-use crate::machine::interfaces::Prefix;
+use crate::machine::interfaces::Ipv4Prefix;
 
 /// The lengths of blocks, of the whole and then from level to level.
 const LENGTHS: [u8; 6] = [10, 16, 19, 22, 25, 28];
@@ -23,33 +23,33 @@ pub const LINK: u8 = 30;
 
 /// A block of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block(Prefix);
+pub struct AddressBlock(Ipv4Prefix);
 
-impl Block {
+impl AddressBlock {
     /// All that shells use.
-    pub const ALL: Block =
-        Block(Prefix { first: Ipv4Addr::new(100, 64, 0, 0), length: LENGTHS[0] });
+    pub const ALL: AddressBlock =
+        AddressBlock(Ipv4Prefix { first: Ipv4Addr::new(100, 64, 0, 0), length: LENGTHS[0] });
 
     /// The block that is this prefix, if it can be a shell's.
-    pub fn of(prefix: Prefix) -> Option<Block> {
+    pub fn of(prefix: Ipv4Prefix) -> Option<AddressBlock> {
         let known = LENGTHS[1..].contains(&prefix.length);
-        (known && prefix.meets(Block::ALL.0)).then_some(Block(prefix))
+        (known && prefix.meets(AddressBlock::ALL.0)).then_some(AddressBlock(prefix))
     }
 
     /// As a prefix.
-    pub fn prefix(self) -> Prefix {
+    pub fn prefix(self) -> Ipv4Prefix {
         self.0
     }
 
     /// The parts that shells inside can have, in order; none at the innermost level.
-    pub fn parts(self) -> impl Iterator<Item = Block> {
-        let Prefix { first, length } = self.0;
+    pub fn parts(self) -> impl Iterator<Item = AddressBlock> {
+        let Ipv4Prefix { first, length } = self.0;
         let next = LENGTHS.iter().copied().find(|&next| next > length);
         let count = next.map_or(0, |next| 1_u32 << (next - length));
         (0..count).filter_map(move |number| {
             let length = next?;
             let first = Ipv4Addr::from_bits(first.to_bits() | number << (32 - length));
-            Some(Block(Prefix { first, length }))
+            Some(AddressBlock(Ipv4Prefix { first, length }))
         })
     }
 
@@ -74,27 +74,27 @@ mod tests {
 
     #[test]
     fn parts_fill_their_block_and_do_not_meet() {
-        let mut block = Block::ALL;
+        let mut block = AddressBlock::ALL;
         let mut level = 0;
         while let Some(part) = block.parts().nth(1) {
-            let all: Vec<Prefix> = block.parts().map(Block::prefix).collect();
+            let all: Vec<Ipv4Prefix> = block.parts().map(AddressBlock::prefix).collect();
             for (at, one) in all.iter().enumerate() {
                 assert!(one.meets(block.prefix()), "{one:?}");
                 assert!(all[at + 1..].iter().all(|other| !one.meets(*other)), "{one:?}");
-                assert_eq!(Block::of(*one), Some(Block(*one)));
+                assert_eq!(AddressBlock::of(*one), Some(AddressBlock(*one)));
             }
             (block, level) = (part, level + 1);
         }
         assert_eq!(level, 5, "so deep do shells nest");
-        let link = Prefix { first: block.base(), length: LINK };
-        assert!(link.meets(Prefix { first: block.command(), length: 32 }));
+        let link = Ipv4Prefix { first: block.base(), length: LINK };
+        assert!(link.meets(Ipv4Prefix { first: block.command(), length: 32 }));
     }
 
     #[test]
     fn others_addresses_are_no_blocks() {
-        let prefix = |first: &str, length| Prefix { first: first.parse().unwrap(), length };
-        assert_eq!(Block::of(prefix("10.0.0.0", 16)), None);
-        assert_eq!(Block::of(prefix("100.64.0.0", 24)), None);
+        let prefix = |first: &str, length| Ipv4Prefix { first: first.parse().unwrap(), length };
+        assert_eq!(AddressBlock::of(prefix("10.0.0.0", 16)), None);
+        assert_eq!(AddressBlock::of(prefix("100.64.0.0", 24)), None);
         assert!(!prefix("100.64.0.0", 16).meets(prefix("100.65.0.0", 16)));
         assert!(prefix("0.0.0.0", 0).meets(prefix("100.65.0.0", 16)));
     }

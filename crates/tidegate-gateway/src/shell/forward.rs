@@ -31,57 +31,69 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// # Errors
 /// The port cannot be listened at, such as one that somebody has who does not serve all addresses;
 /// or there is no thread.
-pub fn lead(outer: &Net, base: Ipv4Addr, port: u16) -> io::Result<Vec<Protocol>> {
+pub fn lead(outer: &Net, base: Ipv4Addr, port: u16) -> io::Result<Vec<PortProtocol>> {
     let mut served = vec![];
-    match outer.inside(|| unless_served(Protocol::Tcp, port, TcpListener::bind((base, port))))?? {
+    match outer
+        .inside(|| unless_served(PortProtocol::Tcp, port, TcpListener::bind((base, port))))??
+    {
         Some(listener) => {
             let name = format!("tcp {port}");
             thread::Builder::new().name(name).spawn(move || serve(&listener, port))?;
         }
-        None => served.push(Protocol::Tcp),
+        None => served.push(PortProtocol::Tcp),
     }
-    match outer.inside(|| unless_served(Protocol::Udp, port, UdpSocket::bind((base, port))))?? {
+    match outer
+        .inside(|| unless_served(PortProtocol::Udp, port, UdpSocket::bind((base, port))))??
+    {
         Some(socket) => {
             let (socket, name) = (Arc::new(socket), format!("udp {port}"));
             thread::Builder::new().name(name).spawn(move || relay(&socket, port))?;
         }
-        None => served.push(Protocol::Udp),
+        None => served.push(PortProtocol::Udp),
     }
     Ok(served)
 }
 
 /// What a port is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
+pub enum PortProtocol {
     /// TCP.
     Tcp,
     /// UDP.
     Udp,
 }
 
-impl fmt::Display for Protocol {
+impl fmt::Display for PortProtocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Protocol::Tcp => "TCP",
-            Protocol::Udp => "UDP",
+            PortProtocol::Tcp => "TCP",
+            PortProtocol::Udp => "UDP",
         })
     }
 }
 
-impl Protocol {
+impl PortProtocol {
     /// The kernel's tables of its sockets in the calling thread's network, and the state in them of
     /// those that wait for a client.
     fn tables(self) -> ([&'static str; 2], &'static str) {
         match self {
-            Protocol::Tcp => (["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"], "0A"),
-            Protocol::Udp => (["/proc/thread-self/net/udp", "/proc/thread-self/net/udp6"], "07"),
+            PortProtocol::Tcp => {
+                (["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"], "0A")
+            }
+            PortProtocol::Udp => {
+                (["/proc/thread-self/net/udp", "/proc/thread-self/net/udp6"], "07")
+            }
         }
     }
 }
 
 /// What was bound in the calling thread's network; none if a server at all of its addresses has the
 /// port.
-fn unless_served<T>(protocol: Protocol, port: u16, bound: io::Result<T>) -> io::Result<Option<T>> {
+fn unless_served<T>(
+    protocol: PortProtocol,
+    port: u16,
+    bound: io::Result<T>,
+) -> io::Result<Option<T>> {
     match bound {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
             if is_everywhere(protocol, port) {
@@ -94,7 +106,7 @@ fn unless_served<T>(protocol: Protocol, port: u16, bound: io::Result<T>) -> io::
 }
 
 /// Whether somebody in the calling thread's network waits at this port of all addresses.
-fn is_everywhere(protocol: Protocol, port: u16) -> bool {
+fn is_everywhere(protocol: PortProtocol, port: u16) -> bool {
     let (tables, waits) = protocol.tables();
     // Where there is no IPv6 there is no such table.
     let told: Vec<String> =
@@ -148,15 +160,15 @@ fn pass(mut from: TcpStream, mut to: TcpStream) {
 }
 
 /// By sender, the socket that its datagrams go out from.
-type Senders = Arc<Mutex<HashMap<SocketAddr, Arc<UdpSocket>>>>;
+type SenderSockets = Arc<Mutex<HashMap<SocketAddr, Arc<UdpSocket>>>>;
 
-fn locked(senders: &Senders) -> MutexGuard<'_, HashMap<SocketAddr, Arc<UdpSocket>>> {
+fn locked(senders: &SenderSockets) -> MutexGuard<'_, HashMap<SocketAddr, Arc<UdpSocket>>> {
     senders.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// Passes on datagrams, and the answers to whom they are for.
 fn relay(socket: &Arc<UdpSocket>, port: u16) {
-    let (senders, mut bytes) = (Senders::default(), vec![0; DATAGRAM]);
+    let (senders, mut bytes) = (SenderSockets::default(), vec![0; DATAGRAM]);
     loop {
         // What was refused before is told here, and is no reason to end.
         let Ok((len, from)) = socket.recv_from(&mut bytes) else { continue };
@@ -173,7 +185,7 @@ fn meet(
     socket: &Arc<UdpSocket>,
     port: u16,
     from: SocketAddr,
-    senders: &Senders,
+    senders: &SenderSockets,
 ) -> io::Result<Arc<UdpSocket>> {
     if locked(senders).len() >= MOST {
         return Err(io::ErrorKind::QuotaExceeded.into());

@@ -8,21 +8,21 @@ use std::thread::{self, JoinHandle};
 use tidegate::{Prob, Seed};
 
 use crate::device::guard::Unguarded;
-use crate::device::lossy::{Lossy, Lost};
-use crate::device::ring::Ring;
+use crate::device::lossy::{Lossy, LostFrames};
+use crate::device::ring::PacketRing;
 use crate::machine::{clock, host};
 use crate::path::gate::Gate;
 use crate::run::plan::GatePlan;
-use crate::run::pump::{Commands, Event, Request, pump};
+use crate::run::pump::{Commands, Event, PumpRequest, pump};
 use crate::run::way::Secret;
-use crate::shell::network::{EAST, Network, WEST};
+use crate::shell::network::{EAST, ShellNetwork, WEST};
 use crate::watch::counters::Account;
 use crate::watch::record::Recorder;
 use crate::watch::sample::{Sampler, Samples, samples};
 
 /// What is to be between the command and the outside, up first: from the command.
 #[derive(Debug)]
-pub struct Wanted {
+pub struct WantedLink {
     /// Both directions.
     pub plan: GatePlan,
     /// What the link loses at random.
@@ -33,18 +33,18 @@ pub struct Wanted {
 
 /// A link that is emulated.
 #[derive(Debug)]
-pub struct Link {
+pub struct EmulatedLink {
     thread: JoinHandle<io::Result<Ended>>,
     stop: Arc<AtomicBool>,
 }
 
 /// What can be seen of a link while it lasts.
 #[derive(Debug)]
-pub struct View {
+pub struct LinkView {
     /// How it stands.
     pub samples: Samples,
     /// What it has lost at random, up first.
-    pub lost: [Lost; 2],
+    pub lost: [LostFrames; 2],
 }
 
 /// How a link ended.
@@ -59,18 +59,21 @@ pub struct Ended {
 }
 
 /// A gate that can begin.
-struct Ready {
-    gate: Gate<Lossy<Ring>, Lossy<Ring>, Option<Recorder>>,
+struct ReadyGate {
+    gate: Gate<Lossy<PacketRing>, Lossy<PacketRing>, Option<Recorder>>,
     sampler: Sampler,
     stop: Arc<AtomicBool>,
 }
 
-impl Link {
+impl EmulatedLink {
     /// Begins to move frames in `network`. When it returns, frames pass.
     ///
     /// # Errors
     /// The kernel refuses what the gate needs.
-    pub fn begin(network: &Network, wanted: Wanted) -> io::Result<(Link, View)> {
+    pub fn begin(
+        network: &ShellNetwork,
+        wanted: WantedLink,
+    ) -> io::Result<(EmulatedLink, LinkView)> {
         let stop = Arc::new(AtomicBool::new(false));
         let (told, heard) = channel();
         let middle = network.middle.again()?;
@@ -82,7 +85,7 @@ impl Link {
         };
         let thread = thread::Builder::new().name("link".into()).spawn(work)?;
         match heard.recv() {
-            Ok(view) => Ok((Link { thread, stop }, view)),
+            Ok(view) => Ok((EmulatedLink { thread, stop }, view)),
             Err(_) => Err(joined(thread).err().unwrap_or_else(|| io::ErrorKind::Other.into())),
         }
     }
@@ -102,28 +105,32 @@ fn joined(thread: JoinHandle<io::Result<Ended>>) -> io::Result<Ended> {
 }
 
 /// Opens both devices, and tells that it has.
-fn begin(wanted: Wanted, stop: Arc<AtomicBool>, told: &Sender<View>) -> io::Result<Ready> {
-    let Wanted { plan, loss: [up, down], recorders } = wanted;
+fn begin(
+    wanted: WantedLink,
+    stop: Arc<AtomicBool>,
+    told: &Sender<LinkView>,
+) -> io::Result<ReadyGate> {
+    let WantedLink { plan, loss: [up, down], recorders } = wanted;
     let [one, two, seed] = clock::random()?;
     let secret = Secret { hash: [one, two], seed };
     let (there, back) = plan.lanes_seen_by(secret, recorders).map_err(io::Error::other)?;
     let dice = |name| Seed::new(seed).stream(name);
-    let inner = Lossy::new(Ring::open(WEST)?, down, dice("loss down"));
-    let outer = Lossy::new(Ring::open(EAST)?, up, dice("loss up"));
+    let inner = Lossy::new(PacketRing::open(WEST)?, down, dice("loss down"));
+    let outer = Lossy::new(PacketRing::open(EAST)?, up, dice("loss up"));
     let lost = [outer.lost(), inner.lost()];
     let (sampler, samples) = samples(0, Some(0));
     let mut gate = Gate::new(there, back, inner, outer);
     gate.begin();
     // Nobody hears it if the shell has ended meanwhile.
-    let _ = told.send(View { samples, lost });
-    Ok(Ready { gate, sampler, stop })
+    let _ = told.send(LinkView { samples, lost });
+    Ok(ReadyGate { gate, sampler, stop })
 }
 
-fn move_frames(Ready { mut gate, mut sampler, stop }: Ready) -> io::Result<Ended> {
+fn move_frames(ReadyGate { mut gate, mut sampler, stop }: ReadyGate) -> io::Result<Ended> {
     // Where the system refuses, frames may have to wait for a processor.
     let _ = host::come_first();
     let mut troubles = Vec::new();
-    let request = || if stop.load(Relaxed) { Request::End } else { Request::GoOn };
+    let request = || if stop.load(Relaxed) { PumpRequest::End } else { PumpRequest::GoOn };
     let tell = &mut |event| {
         if let Event::Trouble(side, error) = event {
             troubles.push(format!("{side:?}: {error}"));

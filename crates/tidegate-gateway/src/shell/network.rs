@@ -11,12 +11,13 @@ use std::fs;
 use std::io;
 
 use crate::machine::interfaces::{
-    End, Prefix, add_address, add_end, add_route, cable, introduce, routes, until_running, up,
+    CableEnd, Ipv4Prefix, add_address, add_end, add_route, cable, introduce, routes, until_running,
+    up,
 };
 use crate::machine::net::Net;
 use crate::machine::netlink::Netlink;
 use crate::machine::offloads;
-use crate::shell::block::{Block, LINK};
+use crate::shell::block::{AddressBlock, LINK};
 
 /// The gate's interface towards the command.
 pub const WEST: &str = "west";
@@ -31,11 +32,11 @@ const OUTER_ADDRESS: [u8; 6] = [2, b't', b'g', 0, 0, 1];
 const INNER_ADDRESS: [u8; 6] = [2, b't', b'g', 0, 0, 2];
 /// How many names for the outer end are tried. Processes of several containers may have one number.
 const NAMES: u32 = 100;
-const EVERYWHERE: Prefix = Prefix { first: std::net::Ipv4Addr::UNSPECIFIED, length: 0 };
+const EVERYWHERE: Ipv4Prefix = Ipv4Prefix { first: std::net::Ipv4Addr::UNSPECIFIED, length: 0 };
 
 /// The networks of a shell.
 #[derive(Debug)]
-pub struct Network {
+pub struct ShellNetwork {
     /// Where the command is to be.
     pub inner: Net,
     /// Where the gate is, between [`WEST`] and [`EAST`].
@@ -43,17 +44,17 @@ pub struct Network {
     /// What the command can reach.
     pub outer: Net,
     /// The addresses.
-    pub block: Block,
+    pub block: AddressBlock,
     /// What the end of the cable outside is called.
     pub name: String,
 }
 
-impl Network {
+impl ShellNetwork {
     /// Makes the namespaces and lays the cables, whose one end is in `outer`.
     ///
     /// # Errors
     /// The kernel refuses, or all addresses are taken.
-    pub fn build(outer: Net) -> io::Result<Network> {
+    pub fn build(outer: Net) -> io::Result<ShellNetwork> {
         let (inner, middle) = (Net::new()?, Net::new()?);
         let name = middle.inside(|| lay(&middle, &inner, &outer))??;
         let block = outer.inside(|| join(&name))??;
@@ -64,7 +65,7 @@ impl Network {
                 ends.iter().try_for_each(|end| until_running(&mut line, end))
             })??;
         }
-        Ok(Network { inner, middle, outer, block, name })
+        Ok(ShellNetwork { inner, middle, outer, block, name })
     }
 }
 
@@ -81,8 +82,8 @@ pub fn nowhere() -> io::Result<Net> {
 /// Lays both cables, from the middle; what the outer end is called.
 fn lay(middle: &Net, inner: &Net, outer: &Net) -> io::Result<String> {
     let mut line = Netlink::open()?;
-    let here = |name| End { net: middle, name, address: None };
-    let there = End { net: inner, name: INNER, address: Some(INNER_ADDRESS) };
+    let here = |name| CableEnd { net: middle, name, address: None };
+    let there = CableEnd { net: inner, name: INNER, address: Some(INNER_ADDRESS) };
     cable(&mut line, [here(WEST), there])?;
     let pid = std::process::id();
     let name = (0..NAMES).map(|number| match number {
@@ -90,7 +91,7 @@ fn lay(middle: &Net, inner: &Net, outer: &Net) -> io::Result<String> {
         _ => format!("tg-{pid}-{number}"),
     });
     for name in name {
-        let there = End { net: outer, name: &name, address: Some(OUTER_ADDRESS) };
+        let there = CableEnd { net: outer, name: &name, address: Some(OUTER_ADDRESS) };
         match cable(&mut line, [here(EAST), there]) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
@@ -105,13 +106,13 @@ fn lay(middle: &Net, inner: &Net, outer: &Net) -> io::Result<String> {
 }
 
 /// Gives the outer end an address of a block that nobody outside uses; which block.
-fn join(name: &str) -> io::Result<Block> {
+fn join(name: &str) -> io::Result<AddressBlock> {
     offloads::finish_frames(name)?;
     let mut line = Netlink::open()?;
     let number = up(&mut line, name)?;
     let taken = routes(&mut line)?;
-    let owned = taken.ends.iter().filter_map(|end| Block::of(*end));
-    let owned = owned.max_by_key(|block| block.prefix().length).unwrap_or(Block::ALL);
+    let owned = taken.ends.iter().filter_map(|end| AddressBlock::of(*end));
+    let owned = owned.max_by_key(|block| block.prefix().length).unwrap_or(AddressBlock::ALL);
     for block in owned.parts() {
         if taken.reached.iter().any(|used| used.meets(block.prefix())) {
             continue;
@@ -127,7 +128,7 @@ fn join(name: &str) -> io::Result<Block> {
             }
         }
     }
-    let Prefix { first, length } = owned.prefix();
+    let Ipv4Prefix { first, length } = owned.prefix();
     let why = match owned.parts().next() {
         None => "shells nest no deeper".to_string(),
         Some(_) => format!("every part of {first}/{length} has a route already"),
@@ -136,7 +137,7 @@ fn join(name: &str) -> io::Result<Block> {
 }
 
 /// Gives the command's end its address and its way out.
-fn settle(block: Block) -> io::Result<()> {
+fn settle(block: AddressBlock) -> io::Result<()> {
     offloads::finish_frames(INNER)?;
     let mut line = Netlink::open()?;
     up(&mut line, "lo")?;

@@ -45,7 +45,7 @@ impl std::ops::Sub for Tally {
 
 /// Why a frame was not sent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loss {
+pub enum LossReason {
     /// The queue's verdict.
     Queue(DropReason),
     /// The memory for waiting frames was used up.
@@ -64,53 +64,59 @@ pub enum Loss {
     Lapsed,
 }
 
-impl Loss {
+impl LossReason {
     /// The gateway's own reasons, in order; the queue's come before them.
-    pub const OWN: [Loss; 6] =
-        [Loss::NoMemory, Loss::CutOff, Loss::TooLong, Loss::Unsent, Loss::Overload, Loss::Lapsed];
+    pub const OWN: [LossReason; 6] = [
+        LossReason::NoMemory,
+        LossReason::CutOff,
+        LossReason::TooLong,
+        LossReason::Unsent,
+        LossReason::Overload,
+        LossReason::Lapsed,
+    ];
 
     /// Every reason, in order.
-    pub fn all() -> impl Iterator<Item = Loss> {
-        DropReason::ALL.iter().map(|&why| Loss::Queue(why)).chain(Loss::OWN)
+    pub fn all() -> impl Iterator<Item = LossReason> {
+        DropReason::ALL.iter().map(|&why| LossReason::Queue(why)).chain(LossReason::OWN)
     }
 
     /// The reason as a word, for tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {
-            Loss::Queue(why) => why.name(),
-            Loss::NoMemory => "no_memory",
-            Loss::CutOff => "cut_off",
-            Loss::TooLong => "too_long",
-            Loss::Unsent => "unsent",
-            Loss::Overload => "overload",
-            Loss::Lapsed => "lapsed",
+            LossReason::Queue(why) => why.name(),
+            LossReason::NoMemory => "no_memory",
+            LossReason::CutOff => "cut_off",
+            LossReason::TooLong => "too_long",
+            LossReason::Unsent => "unsent",
+            LossReason::Overload => "overload",
+            LossReason::Lapsed => "lapsed",
         }
     }
 
     const fn index(self) -> usize {
         match self {
-            Loss::Queue(why) => why as usize,
-            Loss::NoMemory => DropReason::ALL.len(),
-            Loss::CutOff => DropReason::ALL.len() + 1,
-            Loss::TooLong => DropReason::ALL.len() + 2,
-            Loss::Unsent => DropReason::ALL.len() + 3,
-            Loss::Overload => DropReason::ALL.len() + 4,
-            Loss::Lapsed => DropReason::ALL.len() + 5,
+            LossReason::Queue(why) => why as usize,
+            LossReason::NoMemory => DropReason::ALL.len(),
+            LossReason::CutOff => DropReason::ALL.len() + 1,
+            LossReason::TooLong => DropReason::ALL.len() + 2,
+            LossReason::Unsent => DropReason::ALL.len() + 3,
+            LossReason::Overload => DropReason::ALL.len() + 4,
+            LossReason::Lapsed => DropReason::ALL.len() + 5,
         }
     }
 }
 
 /// What became of the frames of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct DirectionCounters {
     /// Taken over from the receiving device.
     pub received: Tally,
     /// Given to the sending device, which took them.
     pub sent: Tally,
     /// Waiting now: in the queue and in the delay line.
     pub held: Tally,
-    /// Not sent on, by [`Loss::index`].
-    lost: [Tally; DropReason::ALL.len() + Loss::OWN.len()],
+    /// Not sent on, by [`LossReason::index`].
+    lost: [Tally; DropReason::ALL.len() + LossReason::OWN.len()],
     /// Marked by the queue, by reason; they are sent too, unless dropped afterwards.
     pub marked: [u64; MarkReason::ALL.len()],
     /// Of those received, the ones that no queue was to judge.
@@ -122,9 +128,9 @@ pub struct Counters {
     pub missed: u64,
 }
 
-impl Counters {
+impl DirectionCounters {
     /// What was lost for this reason.
-    pub fn lost(&self, why: Loss) -> Tally {
+    pub fn lost(&self, why: LossReason) -> Tally {
         self.lost[why.index()]
     }
 
@@ -140,13 +146,13 @@ impl Counters {
 
     /// A frame of `len` bytes is lost.
     #[inline]
-    pub(crate) fn lose(&mut self, why: Loss, len: u32) {
+    pub(crate) fn lose(&mut self, why: LossReason, len: u32) {
         self.lost[why.index()].add(len);
     }
 
     /// Frames that counted as sent were not sent after all.
     pub(crate) fn take_back(&mut self, unsent: Tally) {
-        let lost = &mut self.lost[Loss::Unsent.index()];
+        let lost = &mut self.lost[LossReason::Unsent.index()];
         *lost = *lost + unsent;
         self.sent = self.sent - unsent;
     }
@@ -156,9 +162,9 @@ impl Counters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// From the inner device to the outer, through the queue.
-    pub managed: Counters,
+    pub managed: DirectionCounters,
     /// From the outer device to the inner; through a queue if that direction is managed, too.
-    pub reverse: Counters,
+    pub reverse: DirectionCounters,
 }
 
 impl Account {

@@ -4,7 +4,7 @@
 //! The **fair rate** is what no flow may exceed so that together they just fill the link (Bertsekas
 //! and Gallager, Data Networks, §6.5.2). Where classes have [weights](Sharing), each class gets its
 //! part first. What a class leaves goes to the others.
-use crate::watch::interval::{Interval, Sent};
+use crate::watch::interval::{FlowSent, Interval};
 
 /// How a link is meant to be shared.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,7 +28,7 @@ pub struct Fair {
 
 impl Fair {
     /// What `sent` might have sent.
-    pub fn of(&self, sent: &Sent) -> f64 {
+    pub fn of(&self, sent: &FlowSent) -> f64 {
         let level = self.levels.get(usize::from(sent.class)).or(self.levels.last());
         level.copied().unwrap_or(f64::INFINITY)
     }
@@ -55,7 +55,8 @@ pub fn fair(of: &Interval, capacity: u64, sharing: &Sharing) -> Option<Fair> {
             vec![f64::max(level(flows, capacity as f64 - untold), least)]
         }
         Sharing::Weighted(weights) => {
-            let weight = |sent: &Sent| weights.get(usize::from(sent.class)).copied().unwrap_or(1.0);
+            let weight =
+                |sent: &FlowSent| weights.get(usize::from(sent.class)).copied().unwrap_or(1.0);
             let flows = of.flows.iter().map(|sent| (sent.bytes as f64, weight(sent))).collect();
             let level = level(flows, capacity as f64 - untold);
             weights.iter().map(|weight| f64::max(weight * level, least)).collect()

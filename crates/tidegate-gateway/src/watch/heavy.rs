@@ -37,7 +37,7 @@ const _: () = assert!(PLACES.is_power_of_two() && 2 * MOST < PLACES && MOST < FR
 /// The flows that most has arrived from.
 #[derive(Debug)]
 pub struct Heavy {
-    counters: Vec<Counted>,
+    counters: Vec<CountedFlow>,
     /// Which counter a flow has: looked for from the place that its hash says on, until it is
     /// found or a place is free.
     index: [u8; PLACES],
@@ -49,7 +49,7 @@ pub struct Heavy {
 
 /// What is known of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
+pub struct CountedFlow {
     /// Its hash.
     pub hash: u64,
     /// Bytes that have arrived, up to [`Heavy::unseen`] too few.
@@ -87,7 +87,15 @@ impl Heavy {
             }
             None => self.insert(
                 at,
-                Counted { hash, bytes, longest: len, lost: 0, lost_bytes: 0, class, ends: *ends },
+                CountedFlow {
+                    hash,
+                    bytes,
+                    longest: len,
+                    lost: 0,
+                    lost_bytes: 0,
+                    class,
+                    ends: *ends,
+                },
             ),
         }
     }
@@ -113,7 +121,7 @@ impl Heavy {
     }
 
     /// The flows, in no order.
-    pub fn flows(&self) -> &[Counted] {
+    pub fn flows(&self) -> &[CountedFlow] {
         &self.counters
     }
 
@@ -138,7 +146,7 @@ impl Heavy {
         at
     }
 
-    fn insert(&mut self, mut at: usize, counter: Counted) {
+    fn insert(&mut self, mut at: usize, counter: CountedFlow) {
         if self.counters.len() == MOST {
             self.thin();
             at = self.find(counter.hash);

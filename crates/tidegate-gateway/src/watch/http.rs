@@ -139,13 +139,13 @@ impl Listener {
 /// A connection that is served.
 struct Guest {
     task: JoinHandle<()>,
-    seen: Arc<Seen>,
+    seen: Arc<SeenConnection>,
     home: IpAddr,
 }
 
 /// What was seen of a connection.
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenConnection {
     /// Its request has come.
     asked: AtomicBool,
     /// It was given a stream.
@@ -205,16 +205,16 @@ fn home(address: IpAddr) -> IpAddr {
 }
 
 fn receive(stream: TcpStream, home: IpAddr, site: Arc<Site>, limits: Limits) -> Guest {
-    let seen = Arc::new(Seen::default());
+    let seen = Arc::new(SeenConnection::default());
     let task = tokio::spawn(converse(stream, site, seen.clone(), limits));
     Guest { task, seen, home }
 }
 
 /// Answers what is asked on a connection, once.
-async fn converse(stream: TcpStream, site: Arc<Site>, seen: Arc<Seen>, limits: Limits) {
+async fn converse(stream: TcpStream, site: Arc<Site>, seen: Arc<SeenConnection>, limits: Limits) {
     let service = service_fn(|request: Request<Incoming>| {
         seen.asked.store(true, Relaxed);
-        let response = site(&request).map(|content| Told { content, seen: seen.clone() });
+        let response = site(&request).map(|content| SentContent { content, seen: seen.clone() });
         seen.streams.store(matches!(response.body().content, Content::Stream(_)), Relaxed);
         async { Ok::<_, Infallible>(response) }
     });
@@ -232,12 +232,12 @@ async fn converse(stream: TcpStream, site: Arc<Site>, seen: Arc<Seen>, limits: L
 }
 
 /// Content that is sent, and whether the client takes it.
-struct Told {
+struct SentContent {
     content: Content,
-    seen: Arc<Seen>,
+    seen: Arc<SeenConnection>,
 }
 
-impl Body for Told {
+impl Body for SentContent {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -18,12 +18,12 @@ pub struct Interval {
     /// What nine of ten frames that left the queue had waited at least; zero if none left.
     pub wait: Span,
     /// The flows, in any order; one that sends in several classes has an entry for each.
-    pub flows: Vec<Sent>,
+    pub flows: Vec<FlowSent>,
 }
 
 /// What a flow sent in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sent {
+pub struct FlowSent {
     /// Which flow.
     pub flow: Flow,
     /// The class of these frames; 0 if frames are not told apart.
@@ -45,9 +45,9 @@ impl Interval {
     }
 }
 
-impl Sent {
+impl FlowSent {
     /// One of whom nothing came.
-    pub const fn nothing(flow: Flow, class: u16) -> Sent {
-        Sent { flow, class, bytes: 0, longest: 0, lost: 0, lost_bytes: 0 }
+    pub const fn nothing(flow: Flow, class: u16) -> FlowSent {
+        FlowSent { flow, class, bytes: 0, longest: 0, lost: 0, lost_bytes: 0 }
     }
 }

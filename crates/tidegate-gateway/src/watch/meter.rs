@@ -6,7 +6,7 @@ use tidegate_packet::Ends;
 use crate::path::sort::Sorter;
 use crate::watch::counters::ClassTally;
 use crate::watch::heavy::Heavy;
-use crate::watch::offenders::Rules;
+use crate::watch::offenders::OffenderRules;
 use crate::watch::sample::LaneSample;
 use crate::watch::sojourn::Sojourns;
 
@@ -23,7 +23,7 @@ fn key(flow: u64, class: u16) -> u64 {
 
 /// Whether a queue has the classes of today.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Classes {
+pub enum ClassLayout {
     /// It has.
     Current,
     /// It has those from before a reload: its frames are of no class of today's.
@@ -53,7 +53,7 @@ pub struct Meter {
 
 impl Meter {
     /// A meter of `classes` classes whose intervals are those of `rules`.
-    pub fn new(rules: &Rules, classes: usize) -> Meter {
+    pub fn new(rules: &OffenderRules, classes: usize) -> Meter {
         Meter {
             heavy: Heavy::new(),
             interval: rules.interval,
@@ -89,9 +89,9 @@ impl Meter {
     /// The queue has dropped a frame of `flow`, as which it [arrived](Meter::arrived); the queue
     /// may know it by another key.
     #[inline]
-    pub fn lost(&mut self, flow: u64, packet: &Packet, of: Classes) {
+    pub fn lost(&mut self, flow: u64, packet: &Packet, of: ClassLayout) {
         self.heavy.lost(key(flow, packet.class), packet.len);
-        if of == Classes::Current
+        if of == ClassLayout::Current
             && let Some(class) = self.classes.get_mut(usize::from(packet.class))
         {
             class.lost.add(packet.len);
@@ -107,8 +107,8 @@ impl Meter {
 
     /// The queue has given a frame to the link.
     #[inline]
-    pub fn left(&mut self, packet: &Packet, of: Classes) {
-        if of == Classes::Current
+    pub fn left(&mut self, packet: &Packet, of: ClassLayout) {
+        if of == ClassLayout::Current
             && let Some(class) = self.classes.get_mut(usize::from(packet.class))
         {
             class.left.add(packet.len);

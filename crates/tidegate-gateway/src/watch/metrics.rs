@@ -20,7 +20,7 @@ pub use families::FAMILIES;
 
 use crate::watch::counters::Tally;
 use crate::watch::http::{Site, only_get, refused, said};
-use crate::watch::snapshot::{Delays, Snapshot};
+use crate::watch::snapshot::{DelayHistogram, Snapshot};
 
 /// Where the page is.
 pub const PATH: &str = "/metrics";
@@ -38,7 +38,7 @@ pub fn site(page: impl Fn() -> String + Send + Sync + 'static) -> Arc<Site> {
 
 /// What a family of figures is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FamilyKind {
     /// Goes up only, from the start of the process on; its samples end in `_total`.
     Counter,
     /// Goes up and down.
@@ -49,33 +49,33 @@ pub enum Kind {
     Info,
 }
 
-impl Kind {
+impl FamilyKind {
     /// The kind as OpenMetrics calls it.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
-            Kind::Info => "info",
+            FamilyKind::Counter => "counter",
+            FamilyKind::Gauge => "gauge",
+            FamilyKind::Histogram => "histogram",
+            FamilyKind::Info => "info",
         }
     }
 
     /// What its samples' names end in.
     pub const fn endings(self) -> &'static [&'static str] {
         match self {
-            Kind::Counter => &["_total"],
-            Kind::Gauge => &[""],
-            Kind::Histogram => &["_bucket", "_sum", "_count"],
-            Kind::Info => &["_info"],
+            FamilyKind::Counter => &["_total"],
+            FamilyKind::Gauge => &[""],
+            FamilyKind::Histogram => &["_bucket", "_sum", "_count"],
+            FamilyKind::Info => &["_info"],
         }
     }
 
     const fn metric_type(self) -> MetricType {
         match self {
-            Kind::Counter => MetricType::Counter,
-            Kind::Gauge => MetricType::Gauge,
-            Kind::Histogram => MetricType::Histogram,
-            Kind::Info => MetricType::Info,
+            FamilyKind::Counter => MetricType::Counter,
+            FamilyKind::Gauge => MetricType::Gauge,
+            FamilyKind::Histogram => MetricType::Histogram,
+            FamilyKind::Info => MetricType::Info,
         }
     }
 }
@@ -87,17 +87,18 @@ pub struct Family {
     /// Its unit, which is the end of its name; empty if it has none.
     pub unit: &'static str,
     /// What it is.
-    pub kind: Kind,
+    pub kind: FamilyKind,
     /// The labels of each sample, in order.
     pub labels: &'static [&'static str],
     /// What it tells.
     pub help: &'static str,
     /// Its samples.
-    read: fn(&Snapshot) -> Vec<Sample>,
+    read: fn(&Snapshot) -> Vec<MetricSample>,
 }
 
 impl Family {
-    /// Its name with the unit, as it is queried, without what its samples [end in](Kind::endings).
+    /// Its name with the unit, as it is queried, without what its samples [end
+    /// in](FamilyKind::endings).
     pub fn name(&self) -> String {
         match self.unit {
             "" => self.stem.into(),
@@ -105,7 +106,7 @@ impl Family {
         }
     }
 
-    fn encode(&self, samples: &[Sample], encoder: &mut DescriptorEncoder) -> fmt::Result {
+    fn encode(&self, samples: &[MetricSample], encoder: &mut DescriptorEncoder) -> fmt::Result {
         let unit = (!self.unit.is_empty()).then(|| Unit::Other(self.unit.into()));
         let mut family = encoder.encode_descriptor(
             self.stem,
@@ -113,7 +114,7 @@ impl Family {
             unit.as_ref(),
             self.kind.metric_type(),
         )?;
-        for Sample { values, value } in samples {
+        for MetricSample { values, value } in samples {
             let labels: Vec<_> =
                 self.labels.iter().copied().zip(values.iter().map(|value| &**value)).collect();
             match value {
@@ -127,24 +128,24 @@ impl Family {
 }
 
 /// One figure: the values of its labels, and itself; none where the labels say all.
-struct Sample {
+struct MetricSample {
     values: Vec<Cow<'static, str>>,
-    value: Option<Value>,
+    value: Option<MetricValue>,
 }
 
 /// A figure.
-enum Value {
+enum MetricValue {
     Count(u64),
     Level(f64),
-    Delays(Delays),
+    Delays(DelayHistogram),
 }
 
-impl Value {
+impl MetricValue {
     fn encode(&self, to: &mut MetricEncoder) -> fmt::Result {
         match self {
-            Value::Count(count) => to.encode_counter::<NoLabelSet, _, f64>(count, None),
-            Value::Level(level) => to.encode_gauge(level),
-            Value::Delays(delays) => {
+            MetricValue::Count(count) => to.encode_counter::<NoLabelSet, _, f64>(count, None),
+            MetricValue::Level(level) => to.encode_gauge(level),
+            MetricValue::Delays(delays) => {
                 // Each bucket counts those below it, too; the encoder adds them up by itself.
                 let bounds = delays.at_most.iter().map(|bucket| (bucket.le_s, bucket.frames));
                 let mut below = 0;
@@ -162,10 +163,10 @@ impl Value {
 
 /// Writes pages of snapshots.
 #[derive(Debug, Default)]
-pub struct Pages(Mutex<Sent>);
+pub struct Pages(Mutex<MostSent>);
 
 /// The most that each direction of each link was seen to have sent.
-type Sent = BTreeMap<String, [Tally; 2]>;
+type MostSent = BTreeMap<String, [Tally; 2]>;
 
 impl Pages {
     /// `snapshot` as a page.
@@ -173,7 +174,7 @@ impl Pages {
         // Whoever panicked with it has left nothing half done.
         up_only(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), &mut snapshot);
         let mut registry = Registry::default();
-        registry.register_collector(Box::new(Figures(snapshot)));
+        registry.register_collector(Box::new(SnapshotFigures(snapshot)));
         let mut page = String::new();
         encode(&mut page, &registry).expect("there is always room in a text");
         page
@@ -182,7 +183,7 @@ impl Pages {
 
 /// Frames that an interface did not take after all are taken back from those sent. A counter that
 /// goes back would be read as a start: it stays where it was until as many more have been sent.
-fn up_only(sent: &mut Sent, snapshot: &mut Snapshot) {
+fn up_only(sent: &mut MostSent, snapshot: &mut Snapshot) {
     for link in &mut snapshot.links {
         let most = sent.entry(link.name.clone()).or_default();
         for (most, way) in most.iter_mut().zip([&mut link.managed, &mut link.reverse]) {
@@ -197,9 +198,9 @@ fn up_only(sent: &mut Sent, snapshot: &mut Snapshot) {
 
 /// All figures of a snapshot.
 #[derive(Debug)]
-struct Figures(Snapshot);
+struct SnapshotFigures(Snapshot);
 
-impl Collector for Figures {
+impl Collector for SnapshotFigures {
     fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
         for family in FAMILIES {
             let samples = (family.read)(&self.0);

@@ -9,13 +9,13 @@ use tidegate::{Span, Time};
 use crate::machine::host;
 use crate::run::plan::GatePlan;
 use crate::run::way::Way;
-use crate::watch::counters::{ClassTally, Counters, Tally};
-use crate::watch::interval::Sent;
+use crate::watch::counters::{ClassTally, DirectionCounters, Tally};
+use crate::watch::interval::FlowSent;
 use crate::watch::offenders::{Alarm, Offenders};
-use crate::watch::sample::{LaneSample, Sample, Samples};
+use crate::watch::sample::{GateSample, LaneSample, Samples};
 use crate::watch::snapshot::{
-    self, Bucket, Class, Delay, Delays, Direction, FlowState, Flows, Link, Queue, Reading, Recent,
-    Reloads, SCHEMA, Snapshot,
+    self, Bucket, ClassAccount, DelayHistogram, Direction, FlowState, Flows, GaugeReading,
+    LinkSnapshot, QueueDelay, QueueSnapshot, RecentRates, Reloads, SCHEMA, Snapshot,
 };
 use crate::watch::sojourn::Sojourns;
 
@@ -53,16 +53,16 @@ struct Gated {
     next: VecDeque<GatePlan>,
     running: bool,
     samples: Samples,
-    last: Box<Sample>,
+    last: Box<GateSample>,
     /// What there was before, back to a second ago; the last one is of `last`.
-    past: VecDeque<Past>,
+    past: VecDeque<PastSamples>,
     /// For each direction that is managed.
     offenders: [Option<Offenders>; 2],
 }
 
 /// What is kept of samples that are no more.
 #[derive(Clone, Debug)]
-struct Past {
+struct PastSamples {
     at: Time,
     /// Received, sent and lost, for both directions.
     tallies: [[Tally; 3]; 2],
@@ -162,11 +162,11 @@ fn ways(plan: &GatePlan) -> [Option<&Way>; 2] {
 
 impl Gated {
     fn new(now: Time, name: String, plan: GatePlan, samples: Samples) -> Gated {
-        let mut last = Box::new(Sample::empty(0, plan.settings().back.as_ref().map(|_| 0)));
+        let mut last = Box::new(GateSample::empty(0, plan.settings().back.as_ref().map(|_| 0)));
         last.at = now;
         let offenders = ways(&plan)
             .map(|way| way.map(|way| Offenders::new(way.offenders.clone(), way.sharing())));
-        let past = VecDeque::from([Past::of(&last)]);
+        let past = VecDeque::from([PastSamples::of(&last)]);
         Gated { name, plan, next: VecDeque::new(), running: true, samples, last, past, offenders }
     }
 
@@ -192,8 +192,8 @@ impl Gated {
                     alarms.extend(offenders.hear(sample.at, lane.rate, lane.interval.clone()));
                 }
             }
-            self.past.push_back(Past::of(&sample));
-            let before = |past: &Past| sample.at.since(past.at) >= OF_LATE;
+            self.past.push_back(PastSamples::of(&sample));
+            let before = |past: &PastSamples| sample.at.since(past.at) >= OF_LATE;
             while self.past.get(1).is_some_and(before) {
                 self.past.pop_front();
             }
@@ -202,10 +202,10 @@ impl Gated {
         alarms
     }
 
-    fn told(&self, day: Day) -> Link {
+    fn told(&self, day: Day) -> LinkSnapshot {
         let settings = self.plan.settings();
         let (inner, outer) = (settings.inner.as_str(), settings.outer.as_str());
-        Link {
+        LinkSnapshot {
             name: self.name.clone(),
             running: self.running,
             taken_s: day.at(self.last.at),
@@ -217,12 +217,12 @@ impl Gated {
     fn direction(&self, number: usize, [from, to]: [&str; 2], day: Day) -> Direction {
         let account = &self.last.account;
         let counters = [&account.managed, &account.reverse][number];
-        let Counters { received, sent, held, allowed, unfinished, missed, .. } = *counters;
+        let DirectionCounters { received, sent, held, allowed, unfinished, missed, .. } = *counters;
         let queue =
             match (ways(&self.plan)[number], self.last.lanes()[number], &self.offenders[number]) {
                 (Some(way), Some(lane), Some(offenders)) => {
                     let of_late = self.waited_of_late(number);
-                    Some(Queue { delay: of_late, ..queue(way, lane, offenders, day) })
+                    Some(QueueSnapshot { delay: of_late, ..queue(way, lane, offenders, day) })
                 }
                 _ => None,
             };
@@ -243,9 +243,9 @@ impl Gated {
         }
     }
 
-    fn recent(&self, number: usize) -> Recent {
+    fn recent(&self, number: usize) -> RecentRates {
         let (Some(first), Some(last)) = (self.past.front(), self.past.back()) else {
-            return Recent::default();
+            return RecentRates::default();
         };
         let span_s = last.at.since(first.at).as_secs();
         // A frame that was sent may turn out not to be.
@@ -256,15 +256,15 @@ impl Gated {
         };
         let [received_bps, sent_bps, lost_bps] =
             [0, 1, 2].map(|which| if span_s > 0.0 { since(which) / span_s } else { 0.0 });
-        Recent { span_s, received_bps, sent_bps, lost_bps }
+        RecentRates { span_s, received_bps, sent_bps, lost_bps }
     }
 
-    fn waited_of_late(&self, number: usize) -> Option<Delay> {
-        let of = |past: Option<&Past>| past.and_then(|past| past.sojourns[number]);
+    fn waited_of_late(&self, number: usize) -> Option<QueueDelay> {
+        let of = |past: Option<&PastSamples>| past.and_then(|past| past.sojourns[number]);
         let sojourns = of(self.past.back())?.since(&of(self.past.front())?);
         let longest = self.past.iter().skip(1).map(|past| past.longest[number]).max()?;
         let quantile = |part| sojourns.quantile(part).map(|span| span.min(longest).as_secs());
-        Some(Delay {
+        Some(QueueDelay {
             frames: sojourns.frames(),
             mean_s: sojourns.mean()?.as_secs(),
             p50_s: quantile(0.5)?,
@@ -274,11 +274,13 @@ impl Gated {
     }
 }
 
-impl Past {
-    fn of(sample: &Sample) -> Past {
+impl PastSamples {
+    fn of(sample: &GateSample) -> PastSamples {
         let lanes = sample.lanes();
-        let of = |counters: &Counters| [counters.received, counters.sent, counters.lost_in_all()];
-        Past {
+        let of = |counters: &DirectionCounters| {
+            [counters.received, counters.sent, counters.lost_in_all()]
+        };
+        PastSamples {
             at: sample.at,
             tallies: [of(&sample.account.managed), of(&sample.account.reverse)],
             sojourns: lanes.map(|lane| lane.map(|lane| lane.sojourns)),
@@ -288,13 +290,13 @@ impl Past {
 }
 
 /// The queue of `way`, without how long frames waited of late.
-fn queue(way: &Way, lane: &LaneSample, offenders: &Offenders, day: Day) -> Queue {
-    let reading = |gauge: &tidegate::Gauge| Reading {
+fn queue(way: &Way, lane: &LaneSample, offenders: &Offenders, day: Day) -> QueueSnapshot {
+    let reading = |gauge: &tidegate::Gauge| GaugeReading {
         name: gauge.name.into(),
         unit: gauge.unit.into(),
         value: gauge.value.is_finite().then_some(gauge.value),
     };
-    Queue {
+    QueueSnapshot {
         label: way.label.clone(),
         name: way.queue.name().into(),
         parameters: way
@@ -317,16 +319,16 @@ fn queue(way: &Way, lane: &LaneSample, offenders: &Offenders, day: Day) -> Queue
     }
 }
 
-fn delays(sojourns: &Sojourns) -> Delays {
+fn delays(sojourns: &Sojourns) -> DelayHistogram {
     let at_most =
         sojourns.at_most().map(|(span, frames)| Bucket { le_s: span.as_secs(), frames }).collect();
-    Delays { frames: sojourns.frames(), sum_s: sojourns.sum().as_secs(), at_most }
+    DelayHistogram { frames: sojourns.frames(), sum_s: sojourns.sum().as_secs(), at_most }
 }
 
-fn classes(way: &Way, tallies: &[ClassTally]) -> Vec<Class> {
+fn classes(way: &Way, tallies: &[ClassTally]) -> Vec<ClassAccount> {
     let names = way.classes.iter().map(|class| class.name.as_str()).chain([""]);
     let told = tallies.iter().zip(names).map(|(&ClassTally { received, left, lost }, name)| {
-        Class { name: name.into(), received, left, lost, waiting: received - left - lost }
+        ClassAccount { name: name.into(), received, left, lost, waiting: received - left - lost }
     });
     told.collect()
 }
@@ -334,12 +336,12 @@ fn classes(way: &Way, tallies: &[ClassTally]) -> Vec<Class> {
 fn flows(offenders: &Offenders, day: Day) -> Flows {
     let last = offenders.last();
     let fair_bps = offenders.fair_rate();
-    let offence = |sent: &Sent| {
+    let offence = |sent: &FlowSent| {
         let mut all = offenders.offenders();
         all.find(|(flow, class, _)| (*flow, *class) == (sent.flow, sent.class))
             .map(|(_, _, offence)| offence)
     };
-    let flow = |sent: &Sent| {
+    let flow = |sent: &FlowSent| {
         let offence = offence(sent);
         FlowState {
             flow: sent.flow.to_string(),
@@ -352,7 +354,7 @@ fn flows(offenders: &Offenders, day: Day) -> Flows {
     };
     let sent = |(flow, class, _)| {
         let sent = last.flows.iter().find(|sent| (sent.flow, sent.class) == (flow, class));
-        sent.copied().unwrap_or(Sent::nothing(flow, class))
+        sent.copied().unwrap_or(FlowSent::nothing(flow, class))
     };
     let mut told: Vec<FlowState> =
         offenders.offenders().map(|offender| flow(&sent(offender))).collect();

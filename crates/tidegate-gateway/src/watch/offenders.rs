@@ -7,7 +7,7 @@
 //! least half of what it sent beyond that rate. The last one spares a user whose share has grown
 //! because the queue holds a flood below its own. Besides, one of two things must hold:
 //!
-//! - It sent more than [`Rules::factor`] times its fair rate.
+//! - It sent more than [`OffenderRules::factor`] times its fair rate.
 //! - It is **deaf**: it lost at least 5 % of its bytes and still sent three times what TCP would.
 //!   TCP's rate is that of the throughput equation (RFC 5348 §3.1), with the flow's own loss and
 //!   its longest frame. The round-trip time is the wait in the queue and a millisecond, so that TCP
@@ -15,10 +15,10 @@
 //!   silent, as behind drop-tail. Floyd and Fall (Promoting the use of end-to-end congestion
 //!   control in the Internet, 1999) have the same test with a known round-trip time.
 //!
-//! A flow becomes an offender after [`Rules::after`] such intervals in a row; those in which it was
-//! deaf only count half. It ceases to be one after [`Rules::clear_after`] calm ones in a row. An
-//! interval is calm if the flow was not deaf, and sent less than [`Rules::clear_factor`] times its
-//! fair rate or lost less than half of what exceeded it.
+//! A flow becomes an offender after [`OffenderRules::after`] such intervals in a row; those in
+//! which it was deaf only count half. It ceases to be one after [`OffenderRules::clear_after`] calm
+//! ones in a row. An interval is calm if the flow was not deaf, and sent less than
+//! [`OffenderRules::clear_factor`] times its fair rate or lost less than half of what exceeded it.
 //!
 //! A flow's count may be [less](crate::watch::heavy) than what came. Then the less counts when it
 //! becomes an offender, and the more when it ceases. The fair rate is never below what a flow may
@@ -30,7 +30,7 @@ use tidegate_packet::Flow;
 use tidegate_report::{Figure, human};
 
 use crate::watch::fair::{Fair, Sharing, fair};
-use crate::watch::interval::{Interval, Sent};
+use crate::watch::interval::{FlowSent, Interval};
 
 /// So many flows are offenders, or on the way to it, at most; of more the larger ones.
 pub const SUSPECTS: usize = 64;
@@ -50,7 +50,7 @@ const DEAF: f64 = 3.0;
 
 params! {
     /// When a flow is an offender.
-    pub struct Rules {
+    pub struct OffenderRules {
         /// How long an interval is.
         interval: Span = Span::from_millis(500), "", 100_000_000 ..= 60_000_000_000_u64;
         /// How many times the fair rate a flow must exceed to become an offender.
@@ -64,7 +64,7 @@ params! {
     }
 }
 
-impl Rules {
+impl OffenderRules {
     /// Checks one against the other: a flow that becomes an offender must not cease at once.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ pub enum Alarm {
 /// Who has sent how much of late, and who has done so for long.
 #[derive(Clone, Debug)]
 pub struct Offenders {
-    rules: Rules,
+    rules: OffenderRules,
     sharing: Sharing,
     suspects: Vec<Suspect>,
     last: Interval,
@@ -120,11 +120,11 @@ pub struct Offenders {
 struct Suspect {
     flow: Flow,
     class: u16,
-    state: State,
+    state: OffenderState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum State {
+enum OffenderState {
     /// It has exceeded for some intervals in a row: the sum of their [weights](Exceeds::weight).
     Rising(u32),
     /// It is one.
@@ -144,7 +144,7 @@ pub struct Offence {
 
 impl Offenders {
     /// Nobody is one yet.
-    pub fn new(rules: Rules, sharing: Sharing) -> Offenders {
+    pub fn new(rules: OffenderRules, sharing: Sharing) -> Offenders {
         Offenders {
             rules,
             sharing,
@@ -156,7 +156,7 @@ impl Offenders {
     }
 
     /// Goes on by other rules. Offenders stay so until they cease by them.
-    pub fn goes_by(&mut self, rules: Rules, sharing: Sharing) {
+    pub fn goes_by(&mut self, rules: OffenderRules, sharing: Sharing) {
         (self.rules, self.sharing) = (rules, sharing);
     }
 
@@ -180,8 +180,8 @@ impl Offenders {
         let mut alarms = Vec::new();
         self.suspects.retain_mut(|suspect| {
             let sent = last.flows.iter().find(|sent| suspect.is(sent)).copied();
-            let sent = sent.unwrap_or(Sent::nothing(suspect.flow, suspect.class));
-            let State::Offender(offence) = &mut suspect.state else { return true };
+            let sent = sent.unwrap_or(FlowSent::nothing(suspect.flow, suspect.class));
+            let OffenderState::Offender(offence) = &mut suspect.state else { return true };
             offence.lost += u64::from(sent.lost);
             let exceeds = fair.as_ref().is_some_and(|fair| {
                 let at_most = (sent.bytes + last.unseen) as f64;
@@ -205,7 +205,7 @@ impl Offenders {
         let (offenders, before): (Vec<Suspect>, Vec<Suspect>) = self
             .suspects
             .drain(..)
-            .partition(|suspect| matches!(suspect.state, State::Offender(_)));
+            .partition(|suspect| matches!(suspect.state, OffenderState::Offender(_)));
         self.suspects = offenders;
         let mut alarms = Vec::new();
         let Some(fair) = &self.fair else { return alarms };
@@ -220,14 +220,14 @@ impl Offenders {
             let sum = how.weight()
                 + before.iter().find(|suspect| suspect.is(sent)).map_or(0, Suspect::risen);
             let state = if sum < self.rules.after * Exceeds::Far.weight() {
-                State::Rising(sum)
+                OffenderState::Rising(sum)
             } else {
                 self.became += 1;
                 let share = sent.bytes as f64 / self.last.arrived as f64;
                 let [rate, fair] =
                     [sent.bytes as f64, fair.of(sent)].map(|bytes| self.last.per_second(bytes));
                 alarms.push(Alarm::Became { flow: sent.flow, rate, share, fair });
-                State::Offender(Offence { since: now, lost: 0, falling: 0 })
+                OffenderState::Offender(Offence { since: now, lost: 0, falling: 0 })
             };
             self.suspects.push(Suspect { flow: sent.flow, class: sent.class, state });
         }
@@ -247,7 +247,7 @@ impl Offenders {
 
     /// How many times its fair rate `sent` was, of the last interval; `None` if nothing held it
     /// back.
-    pub fn fair_shares(&self, sent: &Sent) -> Option<f64> {
+    pub fn fair_shares(&self, sent: &FlowSent) -> Option<f64> {
         let fair = self.fair.as_ref()?.of(sent);
         (fair > 0.0 && fair.is_finite()).then(|| sent.bytes as f64 / fair)
     }
@@ -255,8 +255,8 @@ impl Offenders {
     /// Those that are offenders with the class in which they are, in no order.
     pub fn offenders(&self) -> impl Iterator<Item = (Flow, u16, Offence)> {
         self.suspects.iter().filter_map(|suspect| match suspect.state {
-            State::Offender(offence) => Some((suspect.flow, suspect.class, offence)),
-            State::Rising(_) => None,
+            OffenderState::Offender(offence) => Some((suspect.flow, suspect.class, offence)),
+            OffenderState::Rising(_) => None,
         })
     }
 
@@ -268,7 +268,7 @@ impl Offenders {
 
 impl Interval {
     /// How `sent` exceeded, if it did.
-    fn exceeds(&self, sent: &Sent, fair: &Fair, rules: &Rules) -> Option<Exceeds> {
+    fn exceeds(&self, sent: &FlowSent, fair: &Fair, rules: &OffenderRules) -> Option<Exceeds> {
         let far = sent.bytes as f64 > rules.factor * fair.of(sent) && sent.loses(fair);
         if far {
             return Some(Exceeds::Far);
@@ -277,7 +277,7 @@ impl Interval {
     }
 
     /// Whether `sent` went on beyond its fair rate, which it lost, as TCP would not.
-    fn is_deaf(&self, sent: &Sent, fair: &Fair) -> bool {
+    fn is_deaf(&self, sent: &FlowSent, fair: &Fair) -> bool {
         let loss = sent.lost_bytes as f64 / (sent.bytes + self.unseen).max(1) as f64;
         if loss < HEARD || sent.bytes as f64 <= fair.of(sent) || !sent.loses(fair) {
             return false;
@@ -288,7 +288,7 @@ impl Interval {
     }
 }
 
-impl Sent {
+impl FlowSent {
     /// Whether it lost itself what it sent beyond its fair rate.
     fn loses(&self, fair: &Fair) -> bool {
         self.lost_bytes as f64 >= LOSES * (self.bytes as f64 - fair.of(self))
@@ -317,15 +317,15 @@ impl Exceeds {
 
 impl Suspect {
     /// Whether `sent` is of it.
-    fn is(&self, sent: &Sent) -> bool {
+    fn is(&self, sent: &FlowSent) -> bool {
         (self.flow, self.class) == (sent.flow, sent.class)
     }
 
     /// The weights of the intervals in a row in which it has exceeded.
     fn risen(&self) -> u32 {
         match self.state {
-            State::Rising(sum) => sum,
-            State::Offender(_) => 0, // such ones are not asked
+            OffenderState::Rising(sum) => sum,
+            OffenderState::Offender(_) => 0, // such ones are not asked
         }
     }
 }

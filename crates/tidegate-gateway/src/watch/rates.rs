@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::watch::counters::Tally;
-use crate::watch::snapshot::{Class, Direction, Link, Snapshot};
+use crate::watch::snapshot::{ClassAccount, Direction, LinkSnapshot, Snapshot};
 
 /// Two snapshots that are further apart, in seconds, say nothing of a second.
 const LONGEST: f64 = 10.0;
@@ -13,7 +13,7 @@ const SAME_START: f64 = 0.5;
 
 /// Frames of a kind in a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Rate {
+pub struct FrameRate {
     /// Their lengths, in bit/s.
     pub bps: f64,
     /// How many, 1/s.
@@ -24,11 +24,11 @@ pub struct Rate {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rates {
     /// Received.
-    pub received: Rate,
+    pub received: FrameRate,
     /// Sent.
-    pub sent: Rate,
+    pub sent: FrameRate,
     /// Lost for any reason.
-    pub lost: Rate,
+    pub lost: FrameRate,
     /// Lost for each reason that any were lost for, the most frequent first, 1/s.
     pub lost_by: Vec<(String, f64)>,
     /// Marked for any reason, 1/s.
@@ -38,7 +38,7 @@ pub struct Rates {
     /// Missed by the kernel, 1/s.
     pub missed: f64,
     /// For each class, what left the queue and what it lost; none just after they have changed.
-    pub classes: Vec<Option<[Rate; 2]>>,
+    pub classes: Vec<Option<[FrameRate; 2]>>,
 }
 
 /// Both directions of a link: the managed one, the reverse.
@@ -55,7 +55,7 @@ pub fn same_run(old: &Snapshot, new: &Snapshot) -> bool {
 /// passed.
 pub fn between(old: &Snapshot, new: &Snapshot) -> Vec<Option<Both>> {
     let same = same_run(old, new);
-    let of = |link: &Link| {
+    let of = |link: &LinkSnapshot| {
         let before = old.links.iter().find(|before| before.name == link.name)?;
         let span = link.taken_s - before.taken_s;
         if !same || span <= 0.0 || span > LONGEST {
@@ -89,9 +89,9 @@ fn direction(old: &Direction, new: &Direction, span: f64) -> Option<Rates> {
     })
 }
 
-fn rate(old: Tally, new: Tally, span: f64) -> Option<Rate> {
+fn rate(old: Tally, new: Tally, span: f64) -> Option<FrameRate> {
     let frames = new.frames.checked_sub(old.frames)? as f64 / span;
-    Some(Rate { bps: new.bytes.checked_sub(old.bytes)? as f64 * 8.0 / span, frames })
+    Some(FrameRate { bps: new.bytes.checked_sub(old.bytes)? as f64 * 8.0 / span, frames })
 }
 
 /// Frames a second for each reason that has any, the most frequent first.
@@ -113,7 +113,7 @@ fn by<T>(
 }
 
 /// None if a reload has put another class in its place, or has begun its counters anew.
-fn class_rates(old: &Class, new: &Class, span: f64) -> Option<[Rate; 2]> {
+fn class_rates(old: &ClassAccount, new: &ClassAccount, span: f64) -> Option<[FrameRate; 2]> {
     let same = old.name == new.name && old.received.frames <= new.received.frames;
     same.then_some([rate(old.left, new.left, span)?, rate(old.lost, new.lost, span)?])
 }

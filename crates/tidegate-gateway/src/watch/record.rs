@@ -22,7 +22,7 @@ use pcap_file::{DataLink, Endianness, PcapError};
 use tidegate::{Bytes, MarkReason, Span, Time};
 
 use crate::machine::confine;
-use crate::watch::counters::Loss;
+use crate::watch::counters::LossReason;
 use crate::watch::observer::Observer;
 
 /// Frames are handed to the writing thread by so many bytes at a time …
@@ -95,20 +95,20 @@ fn new_file(path: &Path) -> io::Result<File> {
 #[derive(Debug)]
 struct Chunk {
     bytes: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<RecordEntry>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct RecordEntry {
     at: Time,
     len: usize,
-    fate: Fate,
+    fate: FrameFate,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Fate {
+enum FrameFate {
     Sent(Span, Option<MarkReason>),
-    Lost(Loss),
+    Lost(LossReason),
 }
 
 impl Recorder {
@@ -134,7 +134,8 @@ impl Recorder {
     /// # Errors
     /// It cannot be written to, or no thread started.
     pub fn to(target: impl Write + Send + 'static, of: &Recording) -> io::Result<Recorder> {
-        let file = Output::begin(BufWriter::with_capacity(CHUNK, target), of).map_err(unwrap)?;
+        let file =
+            RecordFile::begin(BufWriter::with_capacity(CHUNK, target), of).map_err(unwrap)?;
         let (full, written) = sync_channel::<Chunk>(CHUNKS);
         let (emptied, spare) = sync_channel(CHUNKS);
         for _ in 1..CHUNKS {
@@ -166,7 +167,7 @@ impl Recorder {
     }
 
     #[inline]
-    fn note(&mut self, at: Time, fate: Fate, frame: &[u8]) {
+    fn note(&mut self, at: Time, fate: FrameFate, frame: &[u8]) {
         self.seen += 1;
         let old = self.chunk.entries.first().is_some_and(|first| at.since(first.at) > PATIENCE);
         if (old || !self.chunk.has_room(frame.len())) && !self.ended {
@@ -174,7 +175,7 @@ impl Recorder {
         }
         if !self.ended && self.chunk.has_room(frame.len()) {
             self.chunk.bytes.extend_from_slice(frame);
-            self.chunk.entries.push(Entry { at, len: frame.len(), fate });
+            self.chunk.entries.push(RecordEntry { at, len: frame.len(), fate });
         }
     }
 
@@ -191,12 +192,12 @@ impl Recorder {
 impl Observer for Recorder {
     #[inline]
     fn sent(&mut self, at: Time, waited: Span, mark: Option<MarkReason>, frame: &[u8]) {
-        self.note(at, Fate::Sent(waited, mark), frame);
+        self.note(at, FrameFate::Sent(waited, mark), frame);
     }
 
     #[inline]
-    fn lost(&mut self, at: Time, why: Loss, frame: &[u8]) {
-        self.note(at, Fate::Lost(why), frame);
+    fn lost(&mut self, at: Time, why: LossReason, frame: &[u8]) {
+        self.note(at, FrameFate::Lost(why), frame);
     }
 }
 
@@ -210,15 +211,15 @@ impl Chunk {
     }
 }
 
-impl Fate {
+impl FrameFate {
     /// As a comment.
     fn tell(self) -> String {
         match self {
-            Fate::Sent(waited, None) => format!("sent after {} ms", millis(waited)),
-            Fate::Sent(waited, Some(why)) => {
+            FrameFate::Sent(waited, None) => format!("sent after {} ms", millis(waited)),
+            FrameFate::Sent(waited, Some(why)) => {
                 format!("marked {}, sent after {} ms", why.name(), millis(waited))
             }
-            Fate::Lost(why) => format!("dropped {}", why.name()),
+            FrameFate::Lost(why) => format!("dropped {}", why.name()),
         }
     }
 }
@@ -229,16 +230,16 @@ fn millis(span: Span) -> f64 {
 }
 
 /// The file that is being written.
-struct Output<W: Write> {
+struct RecordFile<W: Write> {
     file: PcapNgWriter<Counting<BufWriter<W>>>,
     zero: Duration,
     limit: u64,
     recorded: Recorded,
 }
 
-impl<W: Write> Output<W> {
+impl<W: Write> RecordFile<W> {
     /// Writes what comes before the first frame.
-    fn begin(target: BufWriter<W>, of: &Recording) -> Result<Output<W>, PcapError> {
+    fn begin(target: BufWriter<W>, of: &Recording) -> Result<RecordFile<W>, PcapError> {
         let program = concat!("tidegate ", env!("CARGO_PKG_VERSION")).into();
         let options = vec![SectionHeaderOption::UserApplication(program)];
         let section =
@@ -259,7 +260,7 @@ impl<W: Write> Output<W> {
         let limit = of.limit.map_or(u64::MAX, Bytes::get);
         let recorded =
             Recorded { written: 0, unwritten: 0, bytes: file.get_ref().bytes, trouble: None };
-        Ok(Output { file, zero, limit, recorded })
+        Ok(RecordFile { file, zero, limit, recorded })
     }
 
     /// Writes chunks and gives them back until there are no more or something is in the way.

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use tidegate::{Backlog, Gauge, Rate, Span, Time};
 
-use crate::path::pool::Memory;
+use crate::path::pool::FrameMemory;
 use crate::watch::counters::{Account, ClassTally};
 use crate::watch::heavy;
 use crate::watch::interval::Interval;
@@ -23,7 +23,7 @@ const GAUGES: usize = 16;
 
 /// How a gate stood.
 #[derive(Clone, Debug)]
-pub struct Sample {
+pub struct GateSample {
     /// When.
     pub at: Time,
     /// How often the gate had been renewed.
@@ -31,7 +31,7 @@ pub struct Sample {
     /// What had become of all frames.
     pub account: Account,
     /// The memory of waiting frames, of both directions.
-    pub memory: [Memory; 2],
+    pub memory: [FrameMemory; 2],
     /// The managed direction.
     pub there: LaneSample,
     /// The other, if it is managed, too.
@@ -62,15 +62,15 @@ pub struct LaneSample {
 /// Gives samples away: the end of the thread that moves frames.
 #[derive(Debug)]
 pub struct Sampler {
-    full: SyncSender<Box<Sample>>,
-    spare: Receiver<Box<Sample>>,
+    full: SyncSender<Box<GateSample>>,
+    spare: Receiver<Box<GateSample>>,
 }
 
 /// Takes them: the reader's end.
 #[derive(Debug)]
 pub struct Samples {
-    full: Receiver<Box<Sample>>,
-    spare: SyncSender<Box<Sample>>,
+    full: Receiver<Box<GateSample>>,
+    spare: SyncSender<Box<GateSample>>,
 }
 
 /// Both ends for a gate with so many classes in the one direction and, if it is managed, in the
@@ -80,14 +80,14 @@ pub fn samples(there: usize, back: Option<usize>) -> (Sampler, Samples) {
     let (full, filled) = sync_channel(ROUND);
     let (emptied, spare) = sync_channel(ROUND);
     for _ in 0..ROUND {
-        let _ = emptied.try_send(Box::new(Sample::empty(there, back))); // there is room for all
+        let _ = emptied.try_send(Box::new(GateSample::empty(there, back))); // there is room for all
     }
     (Sampler { full, spare }, Samples { full: filled, spare: emptied })
 }
 
 impl Sampler {
     /// Has an empty sample filled and gives it away, if one is at hand.
-    pub fn take(&mut self, fill: impl FnOnce(&mut Sample)) {
+    pub fn take(&mut self, fill: impl FnOnce(&mut GateSample)) {
         let Ok(mut sample) = self.spare.try_recv() else { return };
         fill(&mut sample);
         // There is room for all; it fails when nobody reads any more.
@@ -97,25 +97,25 @@ impl Sampler {
 
 impl Samples {
     /// The next, if there is one. Never waits, so that the giver has nobody to awake.
-    pub fn next(&self) -> Option<Box<Sample>> {
+    pub fn next(&self) -> Option<Box<GateSample>> {
         self.full.try_recv().ok()
     }
 
     /// Gives one back to be filled again.
-    pub fn give_back(&self, sample: Box<Sample>) {
+    pub fn give_back(&self, sample: Box<GateSample>) {
         // There is room for all; it fails when the gate has ended.
         let _ = self.spare.try_send(sample);
     }
 }
 
-impl Sample {
+impl GateSample {
     /// One of nothing, with room for so many classes.
-    pub fn empty(there: usize, back: Option<usize>) -> Sample {
-        Sample {
+    pub fn empty(there: usize, back: Option<usize>) -> GateSample {
+        GateSample {
             at: Time::ZERO,
             renewals: 0,
             account: Account::default(),
-            memory: [Memory::default(); 2],
+            memory: [FrameMemory::default(); 2],
             there: LaneSample::empty(there),
             back: back.map(LaneSample::empty),
         }

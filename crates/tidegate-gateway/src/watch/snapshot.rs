@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tidegate::{MarkReason, Size};
 
-use crate::path::pool::Memory;
-use crate::watch::counters::{Counters, Loss, Tally};
+use crate::path::pool::FrameMemory;
+use crate::watch::counters::{DirectionCounters, LossReason, Tally};
 
 /// The document's name and version.
 pub const SCHEMA: &str = "tidegate.snapshot/1";
@@ -42,7 +42,7 @@ pub struct Snapshot {
     /// How often the file of links was read again.
     pub reloads: Reloads,
     /// The links, in the order of the file.
-    pub links: Vec<Link>,
+    pub links: Vec<LinkSnapshot>,
 }
 
 /// How often the file of links was read again, and what came of it.
@@ -58,7 +58,7 @@ pub struct Reloads {
 
 /// A link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Link {
+pub struct LinkSnapshot {
     /// What it is called.
     pub name: String,
     /// Whether frames are moved still; a link of several may end alone.
@@ -96,16 +96,16 @@ pub struct Direction {
     /// Frames that the kernel had no room for before we came to receive them: not in `received`.
     pub missed: u64,
     /// Rates of late.
-    pub recent: Recent,
+    pub recent: RecentRates,
     /// The memory of waiting frames.
-    pub memory: Memory,
+    pub memory: FrameMemory,
     /// The queue; null where there is none.
-    pub queue: Option<Queue>,
+    pub queue: Option<QueueSnapshot>,
 }
 
 /// Rates over the last second or so, of frames without `overhead`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Recent {
+pub struct RecentRates {
     /// Over how many seconds: about one; less just after the start.
     pub span_s: f64,
     /// What was received, in bit/s.
@@ -118,7 +118,7 @@ pub struct Recent {
 
 /// A queue and the link behind it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Queue {
+pub struct QueueSnapshot {
     /// What to call it.
     pub label: String,
     /// Its name in the catalog.
@@ -138,15 +138,16 @@ pub struct Queue {
     /// What waits, in queues and beside them (bytes on the wire, `overhead` included); what is on
     /// the delay line does not.
     pub backlog: Tally,
-    /// How long the frames had waited that left it over the time of [`Recent`]; null if none did.
-    pub delay: Option<Delay>,
+    /// How long the frames had waited that left it over the time of [`RecentRates`]; null if none
+    /// did.
+    pub delay: Option<QueueDelay>,
     /// The same from the start on.
-    pub delays: Delays,
+    pub delays: DelayHistogram,
     /// What the queue shows of its inner state; `tidegate show QUEUE` explains it.
-    pub gauges: Vec<Reading>,
+    pub gauges: Vec<GaugeReading>,
     /// The classes, in the order of the file, with the one for what no class takes; empty without
     /// classes.
-    pub classes: Vec<Class>,
+    pub classes: Vec<ClassAccount>,
     /// Who sends most.
     pub flows: Flows,
 }
@@ -163,7 +164,7 @@ pub enum Limit {
 
 /// How long frames had waited in a queue when they left it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Delay {
+pub struct QueueDelay {
     /// How many frames those were.
     pub frames: u64,
     /// The mean, in seconds.
@@ -178,7 +179,7 @@ pub struct Delay {
 
 /// How long frames had waited, counted from the start on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Delays {
+pub struct DelayHistogram {
     /// Frames that left the queue.
     pub frames: u64,
     /// How long all of them waited together, in seconds.
@@ -199,7 +200,7 @@ pub struct Bucket {
 
 /// A gauge of a queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Reading {
+pub struct GaugeReading {
     /// Its name, in the paper's terms.
     pub name: String,
     /// Its unit; empty for pure numbers.
@@ -212,7 +213,7 @@ pub struct Reading {
 /// waiting. Lengths are those on the wire. When a reload changes the classes, their counters begin
 /// anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Class {
+pub struct ClassAccount {
     /// What it is called; empty for the one of frames that no class takes.
     pub name: String,
     /// Offered to the queue.
@@ -294,11 +295,11 @@ impl Direction {
 }
 
 /// The lost frames of `counters`, by reason.
-pub(crate) fn lost(counters: &Counters) -> BTreeMap<String, Tally> {
-    Loss::all().map(|why| (why.name().into(), counters.lost(why))).collect()
+pub(crate) fn lost(counters: &DirectionCounters) -> BTreeMap<String, Tally> {
+    LossReason::all().map(|why| (why.name().into(), counters.lost(why))).collect()
 }
 
 /// The marked frames of `counters`, by reason.
-pub(crate) fn marked(counters: &Counters) -> BTreeMap<String, u64> {
+pub(crate) fn marked(counters: &DirectionCounters) -> BTreeMap<String, u64> {
     MarkReason::ALL.iter().map(|&why| (why.name().into(), counters.marked[why as usize])).collect()
 }

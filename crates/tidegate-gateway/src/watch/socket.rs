@@ -39,19 +39,19 @@ const LONGEST: usize = 107 - ".4194304".len();
 
 /// A path at which a socket can be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place(PathBuf);
+pub struct SocketPath(PathBuf);
 
-impl Place {
+impl SocketPath {
     /// The path.
     pub fn path(&self) -> &Path {
         &self.0
     }
 }
 
-impl FromStr for Place {
+impl FromStr for SocketPath {
     type Err = UnitError;
 
-    fn from_str(text: &str) -> Result<Place, UnitError> {
+    fn from_str(text: &str) -> Result<SocketPath, UnitError> {
         let why = match text {
             _ if text.chars().any(char::is_control) => {
                 "has a character that no path should have".into()
@@ -62,13 +62,13 @@ impl FromStr for Place {
             _ if text.len() > LONGEST => {
                 format!("has {} bytes; may have {LONGEST} at most", text.len())
             }
-            _ => return Ok(Place(text.into())),
+            _ => return Ok(SocketPath(text.into())),
         };
         Err(UnitError { text: text.escape_default().to_string(), why })
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SocketPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.display().fmt(f)
     }

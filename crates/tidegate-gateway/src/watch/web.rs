@@ -67,7 +67,7 @@ const CARE: [(&str, &str); 6] = [
 
 /// How much watchers may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct WatcherLimits {
     /// Pages that are served at once; of more, the oldest is sent away.
     pub pages: usize,
     /// How often they get an event.
@@ -80,9 +80,9 @@ pub struct Bounds {
     pub limits: Limits,
 }
 
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds {
+impl Default for WatcherLimits {
+    fn default() -> WatcherLimits {
+        WatcherLimits {
             pages: 16,
             every: Duration::from_secs(1),
             points: 300,
@@ -97,12 +97,12 @@ const FAREWELL: Duration = Duration::from_millis(200);
 
 /// A page that is served. When this is dropped, those who watch hear that the gate has ended.
 #[derive(Debug)]
-pub struct Web {
+pub struct WebPage {
     ends: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Web {
+impl WebPage {
     /// Serves the page by `listener`; `snapshot` says how the gate is.
     ///
     /// # Errors
@@ -110,8 +110,8 @@ impl Web {
     pub fn serve(
         listener: Listener,
         snapshot: impl Fn() -> Snapshot + Send + 'static,
-        bounds: Bounds,
-    ) -> io::Result<Web> {
+        bounds: WatcherLimits,
+    ) -> io::Result<WebPage> {
         let events = Arc::new(Events::new(bounds));
         events.tell(snapshot());
         let served = events.clone();
@@ -125,11 +125,11 @@ impl Web {
             events.end(FAREWELL);
         };
         let thread = thread::Builder::new().name("events".into()).spawn(work)?;
-        Ok(Web { ends: Some(ends), thread: Some(thread) })
+        Ok(WebPage { ends: Some(ends), thread: Some(thread) })
     }
 }
 
-impl Drop for Web {
+impl Drop for WebPage {
     fn drop(&mut self) {
         drop(self.ends.take());
         // It ends within a moment; if it panicked, that was told.

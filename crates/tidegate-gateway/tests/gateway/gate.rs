@@ -7,35 +7,35 @@ use std::rc::Rc;
 use crate::frames::{frame, kind, label, runt};
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{DropReason, Ecn, Link, MarkReason, Rate, Rng, Size, Span, Time};
-use tidegate_gateway::device::guard::{Guard, Promise, Unguarded};
+use tidegate_gateway::device::guard::{Guard, PromiseState, Unguarded};
 use tidegate_gateway::device::memory::{Cable, End, cable};
-use tidegate_gateway::device::port::{Port, Received, Unsent};
+use tidegate_gateway::device::port::{Port, ReceivedFrame, Unsent};
 use tidegate_gateway::path::delay::DelayLine;
 use tidegate_gateway::path::gate::{Gate, Next};
-use tidegate_gateway::path::lane::{Lane, Managed};
+use tidegate_gateway::path::lane::{Lane, LaneParts};
 use tidegate_gateway::path::overhead::Overhead;
-use tidegate_gateway::path::pool::Pool;
+use tidegate_gateway::path::pool::FramePool;
 use tidegate_gateway::path::rehash::{Keys, Rehash};
 use tidegate_gateway::path::sort::Sorter;
-use tidegate_gateway::path::wire::Wire;
-use tidegate_gateway::watch::counters::{Loss, Tally};
+use tidegate_gateway::path::wire::UnmanagedWire;
+use tidegate_gateway::watch::counters::{LossReason, Tally};
 use tidegate_gateway::watch::meter::Meter;
 use tidegate_gateway::watch::observer::Observer;
-use tidegate_gateway::watch::offenders::Rules;
+use tidegate_gateway::watch::offenders::OffenderRules;
 use tidegate_packet::{FlowHasher, FlowKey, Frame, LinkType, ipv4_checksum};
 
 /// Everything that the observer saw.
 #[derive(Debug, Default)]
 struct Seen {
     sent: Vec<(Time, Span, Option<MarkReason>, Vec<u8>)>,
-    lost: Vec<(Loss, Vec<u8>)>,
+    lost: Vec<(LossReason, Vec<u8>)>,
 }
 
 impl Observer for &mut Seen {
     fn sent(&mut self, at: Time, waited: Span, mark: Option<MarkReason>, frame: &[u8]) {
         self.sent.push((at, waited, mark, frame.to_vec()));
     }
-    fn lost(&mut self, _: Time, why: Loss, frame: &[u8]) {
+    fn lost(&mut self, _: Time, why: LossReason, frame: &[u8]) {
         self.lost.push((why, frame.to_vec()));
     }
 }
@@ -75,13 +75,13 @@ struct Rig<'a> {
 }
 
 impl Setup {
-    fn managed(&self) -> Managed {
+    fn managed(&self) -> LaneParts {
         let rate: Rate = self.rate.parse().unwrap();
         let link = Link::new(rate, self.limit, "1000 B".parse().unwrap()).unwrap();
         let mut queue = catalog::config(self.queue, None, &link).unwrap();
         self.set.iter().for_each(|(name, value)| queue.set(name, value).unwrap());
-        let pool = Pool::new(self.cells, 9022);
-        Managed {
+        let pool = FramePool::new(self.cells, 9022);
+        LaneParts {
             queue: queue.build(link, Rng::from_seed(1)).unwrap(),
             link,
             sorter: Sorter::new(
@@ -93,14 +93,14 @@ impl Setup {
             keys: Keys::new(Rehash::OFF, 3, pool.cells()),
             under_way: DelayLine::new(self.delay, &pool),
             pool,
-            meter: Meter::new(&Rules::default(), 0),
+            meter: Meter::new(&OffenderRules::default(), 0),
         }
     }
 
     fn rig(self, seen: &mut Seen) -> Rig<'_> {
         let lane = self.managed();
         let ((clients, inner), (outer, servers)) = (cable(self.cable), cable(self.cable));
-        let wire = Wire::new(self.delay, Pool::new(self.cells, 9022));
+        let wire = UnmanagedWire::new(self.delay, FramePool::new(self.cells, 9022));
         Rig { clients, servers, gate: Gate::new(Lane::new(lane, seen), wire, inner, outer) }
     }
 }
@@ -213,7 +213,7 @@ fn what_was_received_is_sent_or_lost_for_a_reason_or_held_under_every_queue() {
         assert!(managed.lost_in_all().frames > 5_000, "{}: the link was not overloaded", row.name);
         drop(rig);
         assert_eq!((seen.sent.len(), seen.lost.len()), (arrived, 15_000 - arrived), "{}", row.name);
-        for why in Loss::all() {
+        for why in LossReason::all() {
             let told = seen.lost.iter().filter(|(w, _)| *w == why).count();
             assert_eq!(managed.lost(why).frames as usize, told, "{}: {}", row.name, why.name());
         }
@@ -439,13 +439,13 @@ fn what_cannot_be_sent_is_lost_for_its_own_reason() {
     rig.gate.turn(at(1), &mut Unguarded);
     let managed = rig.gate.account().managed;
     assert_eq!(
-        (managed.lost(Loss::CutOff), managed.unfinished),
+        (managed.lost(LossReason::CutOff), managed.unfinished),
         (Tally { frames: 1, bytes: 9000 }, 1)
     );
     assert!(managed.balanced());
     settle(&mut rig, at(2));
     let managed = rig.gate.account().managed;
-    assert_eq!(managed.lost(Loss::NoMemory).frames, 5, "{managed:?}");
+    assert_eq!(managed.lost(LossReason::NoMemory).frames, 5, "{managed:?}");
 
     // A cable that is pulled out while frames wait for it.
     rig.servers.set_up(false);
@@ -457,7 +457,7 @@ fn what_cannot_be_sent_is_lost_for_its_own_reason() {
     send(&mut rig.clients, &[21; 500]);
     settle(&mut rig, at(2_000_000_000));
     let managed = rig.gate.account().managed;
-    assert_eq!(managed.lost(Loss::Unsent), Tally { frames: 1, bytes: 500 });
+    assert_eq!(managed.lost(LossReason::Unsent), Tally { frames: 1, bytes: 500 });
     assert!(managed.balanced());
     assert_eq!(rig.servers.all().unwrap(), [[21; 500]]);
 }
@@ -467,8 +467,8 @@ fn a_frame_for_which_the_other_side_is_too_narrow_is_too_long() {
     let mut seen = Seen::default();
     let link =
         Link::new(Rate::from_bps(1_000_000), Size::Packets(10), "1000 B".parse().unwrap()).unwrap();
-    let pool = Pool::new(1000, 1518);
-    let managed = Managed {
+    let pool = FramePool::new(1000, 1518);
+    let managed = LaneParts {
         queue: catalog::config("drop_tail", None, &link)
             .unwrap()
             .build(link, Rng::from_seed(1))
@@ -483,13 +483,13 @@ fn a_frame_for_which_the_other_side_is_too_narrow_is_too_long() {
         keys: Keys::new(Rehash::OFF, 3, pool.cells()),
         under_way: DelayLine::new(Span::ZERO, &pool),
         pool,
-        meter: Meter::new(&Rules::default(), 0),
+        meter: Meter::new(&OffenderRules::default(), 0),
     };
     let (mut clients, inner) = cable(Cable { longest: 9014, ..Cable::default() });
     let (outer, _servers) = cable(Cable { longest: 1000, ..Cable::default() });
     let mut gate = Gate::new(
         Lane::new(managed, &mut seen),
-        Wire::new(Span::ZERO, Pool::new(0, 1518)),
+        UnmanagedWire::new(Span::ZERO, FramePool::new(0, 1518)),
         inner,
         outer,
     );
@@ -500,7 +500,7 @@ fn a_frame_for_which_the_other_side_is_too_narrow_is_too_long() {
     gate.turn(at(100_000_000), &mut Unguarded);
     let managed = gate.account().managed;
     assert_eq!(
-        (managed.sent.frames, managed.lost(Loss::TooLong)),
+        (managed.sent.frames, managed.lost(LossReason::TooLong)),
         (1, Tally { frames: 2, bytes: 10_001 })
     );
     assert!(managed.balanced());
@@ -526,13 +526,13 @@ fn more_frames_than_the_device_takes_at_once_are_sent_all_the_same() {
 /// A promise that lapses when it is told to.
 struct Lapsing {
     holds: bool,
-    promise: Promise,
+    promise: PromiseState,
 }
 
 impl Guard for Lapsing {
-    fn beat(&mut self) -> Promise {
+    fn beat(&mut self) -> PromiseState {
         self.holds = true;
-        std::mem::replace(&mut self.promise, Promise::Kept)
+        std::mem::replace(&mut self.promise, PromiseState::Kept)
     }
     fn ours(&mut self) -> bool {
         self.holds
@@ -546,17 +546,17 @@ impl Guard for Lapsing {
 fn after_a_lapse_what_the_kernel_has_forwarded_or_overtaken_is_thrown_away_and_nothing_else() {
     let mut seen = Seen::default();
     let mut rig = Setup::default().rig(&mut seen);
-    let mut guard = Lapsing { holds: true, promise: Promise::Kept };
+    let mut guard = Lapsing { holds: true, promise: PromiseState::Kept };
     send(&mut rig.clients, &[1; 1000]);
     send(&mut rig.clients, &[2; 1000]);
     assert_eq!(rig.gate.turn(at(1), &mut guard), Next::Now);
-    guard = Lapsing { holds: false, promise: Promise::Lapsed };
+    guard = Lapsing { holds: false, promise: PromiseState::Lapsed };
     for _ in 0..300 {
         send(&mut rig.clients, &[3; 1000]);
         send(&mut rig.servers, &[4; 1000]);
     }
     assert_eq!(rig.gate.turn(at(1_000_000_000), &mut guard), Next::Renewal);
-    assert_eq!(guard.beat(), Promise::Lapsed);
+    assert_eq!(guard.beat(), PromiseState::Lapsed);
     assert_eq!(rig.gate.discard(at(1_000_000_001)), 600);
     send(&mut rig.clients, &[5; 1000]);
     while rig.gate.turn(at(1_000_000_002), &mut guard) == Next::Now {}
@@ -564,7 +564,10 @@ fn after_a_lapse_what_the_kernel_has_forwarded_or_overtaken_is_thrown_away_and_n
     assert_eq!(rig.servers.all().unwrap().iter().map(|frame| frame[0]).collect::<Vec<_>>(), [1, 5]);
     let account = rig.gate.account();
     assert_eq!(
-        (account.managed.lost(Loss::Lapsed).frames, account.reverse.lost(Loss::Lapsed).frames),
+        (
+            account.managed.lost(LossReason::Lapsed).frames,
+            account.reverse.lost(LossReason::Lapsed).frames
+        ),
         (301, 300)
     );
     assert!(account.managed.balanced() && account.reverse.balanced());
@@ -587,7 +590,7 @@ impl Port for Unfinished {
     fn receive(
         &mut self,
         most: usize,
-        take: &mut impl FnMut(Received<'_>),
+        take: &mut impl FnMut(ReceivedFrame<'_>),
     ) -> std::io::Result<usize> {
         if self.first.get() { Ok(0) } else { self.end.receive(most, take) }
     }
@@ -614,7 +617,8 @@ fn what_stands_behind_an_unfinished_frame_is_thrown_away_too() {
         let inner = Unfinished { end: inner, first: first.clone() };
         let mut seen = Seen::default();
         let lane = Lane::new(Setup::default().managed(), &mut seen);
-        let mut gate = Gate::new(lane, Wire::new(Span::ZERO, Pool::new(0, 1514)), inner, outer);
+        let mut gate =
+            Gate::new(lane, UnmanagedWire::new(Span::ZERO, FramePool::new(0, 1514)), inner, outer);
         for _ in 0..3 {
             send(&mut clients, &[1; 1000]);
         }
@@ -629,7 +633,7 @@ fn what_stands_behind_an_unfinished_frame_is_thrown_away_too() {
         assert_eq!(servers.all().unwrap(), [[2; 1000]]);
         let account = gate.account();
         assert_eq!(
-            (account.managed.received.frames, account.managed.lost(Loss::Lapsed).frames),
+            (account.managed.received.frames, account.managed.lost(LossReason::Lapsed).frames),
             (4, 3)
         );
     }
@@ -651,7 +655,7 @@ fn what_comes_while_the_gate_leaves_is_counted_and_what_waits_still_leaves() {
     }
     let account = rig.gate.account();
     let lapsed =
-        [account.managed, account.reverse].map(|counters| counters.lost(Loss::Lapsed).frames);
+        [account.managed, account.reverse].map(|counters| counters.lost(LossReason::Lapsed).frames);
     assert_eq!(
         (account.managed.sent.frames, lapsed, account.held()),
         (3, [1, 1], 0),
@@ -706,7 +710,7 @@ fn after_a_lapse_the_delay_lines_and_every_queue_are_empty() {
             row.name
         );
         assert!(after.managed.balanced() && after.reverse.balanced(), "{}", row.name);
-        assert!(after.reverse.lost(Loss::Lapsed) == before.reverse.held, "{}", row.name);
+        assert!(after.reverse.lost(LossReason::Lapsed) == before.reverse.held, "{}", row.name);
         send(&mut rig.clients, &frame(&mut dice, 0, 0, Ecn::Ect0, 1000));
         settle(&mut rig, now + Span::from_millis(200));
         assert!(rig.gate.account().managed.balanced(), "{}", row.name);
@@ -718,7 +722,7 @@ fn capable_flood(
     queue: &'static str,
     set: &'static [(&'static str, &'static str)],
     times: u64,
-) -> tidegate_gateway::watch::counters::Counters {
+) -> tidegate_gateway::watch::counters::DirectionCounters {
     let mut seen = Seen::default();
     let setup =
         Setup { queue, set, rate: "8 Mbit/s", limit: Size::Packets(100), ..Setup::default() };
@@ -736,14 +740,14 @@ fn capable_flood(
 fn a_flood_that_claims_to_speak_ecn_is_dropped_when_it_heeds_no_mark() {
     // RFC 7567 §4.2.1. BLUE marks more and more while the buffer stays full, and here in big steps.
     let flooded = capable_flood("blue", &[("d1", "0.2")], 2);
-    assert!(flooded.lost(Loss::Overload).frames > 2000, "{flooded:?}");
+    assert!(flooded.lost(LossReason::Overload).frames > 2000, "{flooded:?}");
     assert!(flooded.balanced());
 }
 
 #[test]
 fn marks_that_are_a_signal_stay_marks() {
     let account = capable_flood("codel", &[], 1);
-    assert_eq!(account.lost(Loss::Overload), Tally::default(), "{account:?}");
+    assert_eq!(account.lost(LossReason::Overload), Tally::default(), "{account:?}");
     let mut seen = Seen::default();
     let setup =
         Setup { queue: "red", rate: "20 Mbit/s", limit: Size::Packets(200), ..Setup::default() };
@@ -756,7 +760,7 @@ fn marks_that_are_a_signal_stay_marks() {
     }
     let managed = rig.gate.account().managed;
     assert!(managed.marked[MarkReason::Early as usize] > 200, "{managed:?}");
-    assert_eq!(managed.lost(Loss::Overload), Tally::default(), "{managed:?}");
+    assert_eq!(managed.lost(LossReason::Overload), Tally::default(), "{managed:?}");
 }
 
 #[test]
@@ -774,5 +778,5 @@ fn not_ect_is_dropped_where_others_are_marked() {
     }
     let managed = rig.gate.account().managed;
     assert_eq!(managed.marked, [0, 0]);
-    assert!(managed.lost(Loss::Queue(DropReason::Early)).frames > 200, "{managed:?}");
+    assert!(managed.lost(LossReason::Queue(DropReason::Early)).frames > 200, "{managed:?}");
 }

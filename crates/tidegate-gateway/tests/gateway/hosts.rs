@@ -11,7 +11,7 @@ use tidegate_gateway::path::gate::Gate;
 use tidegate_gateway::path::rehash::Rehash;
 use tidegate_gateway::run::plan::GatePlan;
 use tidegate_gateway::run::way::Way;
-use tidegate_gateway::watch::counters::Loss;
+use tidegate_gateway::watch::counters::LossReason;
 use tidegate_gateway::watch::observer::Observer;
 use tidegate_packet::ipv4_checksum;
 
@@ -39,7 +39,7 @@ impl Observer for Waiting {
     fn sent(&mut self, _: Time, _: Span, _: Option<MarkReason>, frame: &[u8]) {
         self.gone(frame);
     }
-    fn lost(&mut self, _: Time, _: Loss, frame: &[u8]) {
+    fn lost(&mut self, _: Time, _: LossReason, frame: &[u8]) {
         self.gone(frame);
     }
 }

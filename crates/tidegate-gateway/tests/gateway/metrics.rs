@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::openmetrics::{self, Family, read};
 use tidegate::{Link, Qdisc, Rng, catalog};
 use tidegate_gateway::watch::metrics::{FAMILIES, Pages};
-use tidegate_gateway::watch::snapshot::{Reading, Snapshot};
+use tidegate_gateway::watch::snapshot::{GaugeReading, Snapshot};
 
 fn snapshot() -> Snapshot {
     serde_json::from_str(include_str!("../data/snapshot.json")).unwrap()
@@ -169,7 +169,7 @@ fn every_gauge_of_every_queue_has_a_family_for_its_unit() {
             catalog::config(row.name, None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
         let mut readings = Vec::new();
         queue.probe(&mut |gauge| {
-            readings.push(Reading {
+            readings.push(GaugeReading {
                 name: gauge.name.into(),
                 unit: gauge.unit.into(),
                 value: Some(1.0),

@@ -2,8 +2,8 @@
 use proptest::prelude::*;
 use tidegate::{Rate, Rng, Span, Time};
 use tidegate_gateway::watch::fair::{Sharing, fair};
-use tidegate_gateway::watch::interval::{Interval, Sent};
-use tidegate_gateway::watch::offenders::{Alarm, Offenders, Rules, SUSPECTS};
+use tidegate_gateway::watch::interval::{FlowSent, Interval};
+use tidegate_gateway::watch::offenders::{Alarm, OffenderRules, Offenders, SUSPECTS};
 use tidegate_packet::{Address, Ends, Flow, FlowKey};
 
 /// In half a second it sends 62500 bytes.
@@ -15,13 +15,14 @@ fn flow(number: u32) -> Flow {
 }
 
 /// One that loses all that it sends, in frames so long that it is never deaf.
-fn sent(number: u32, bytes: u64) -> Sent {
-    Sent { flow: flow(number), class: 0, bytes, longest: u32::MAX, lost: 1, lost_bytes: bytes }
+fn sent(number: u32, bytes: u64) -> FlowSent {
+    FlowSent { flow: flow(number), class: 0, bytes, longest: u32::MAX, lost: 1, lost_bytes: bytes }
 }
 
 /// Half a second in which so much arrived, of flows 1, 2, 3 …
 fn interval(bytes: &[u64]) -> Interval {
-    let flows: Vec<Sent> = (1..).zip(bytes).map(|(number, &bytes)| sent(number, bytes)).collect();
+    let flows: Vec<FlowSent> =
+        (1..).zip(bytes).map(|(number, &bytes)| sent(number, bytes)).collect();
     Interval {
         span: Span::from_millis(500),
         arrived: bytes.iter().sum(),
@@ -37,7 +38,7 @@ struct Told {
 }
 
 impl Told {
-    fn new(rules: Rules) -> Told {
+    fn new(rules: OffenderRules) -> Told {
         Told {
             offenders: Offenders::new(rules, Sharing::Flows),
             now: Time::from_nanos(7_000_000_000),
@@ -59,7 +60,7 @@ impl Told {
 
 #[test]
 fn a_flood_is_told_of_once_when_it_has_lasted_and_once_when_it_has_ceased_for_long() {
-    let mut told = Told::new(Rules::default());
+    let mut told = Told::new(OffenderRules::default());
     let calm = interval(&[20_000, 20_000]);
     // Two users who want a third each, and a flood of three times the link.
     let flood = interval(&[20_000, 20_000, 187_500]);
@@ -99,7 +100,8 @@ fn a_flood_is_told_of_once_when_it_has_lasted_and_once_when_it_has_ceased_for_lo
 
 #[test]
 fn between_the_two_thresholds_everything_stays_as_it_is() {
-    let mut told = Told::new(Rules { after: 1, clear_after: 1, ..Rules::default() });
+    let mut told =
+        Told::new(OffenderRules { after: 1, clear_after: 1, ..OffenderRules::default() });
     // Two flows want a quarter each, so that half is left for the third.
     let third = |fair_shares: f64| interval(&[15_625, 15_625, (31_250.0 * fair_shares) as u64]);
     for between in [1.3, 1.45, 1.21] {
@@ -117,7 +119,7 @@ fn between_the_two_thresholds_everything_stays_as_it_is() {
 
 #[test]
 fn who_has_the_link_for_itself_or_shares_it_evenly_is_no_offender_though_a_third_is_lost() {
-    let mut told = Told::new(Rules { after: 1, ..Rules::default() });
+    let mut told = Told::new(OffenderRules { after: 1, ..OffenderRules::default() });
     for arrived in
         [&[62_500][..], &[65_000], &[90_000], &[60_000, 500, 4000], &[45_000; 2], &[1_800; 50]]
     {
@@ -129,7 +131,7 @@ fn who_has_the_link_for_itself_or_shares_it_evenly_is_no_offender_though_a_third
 
 #[test]
 fn what_is_not_judged_leaves_less_for_the_others() {
-    let mut told = Told::new(Rules { after: 1, ..Rules::default() });
+    let mut told = Told::new(OffenderRules { after: 1, ..OffenderRules::default() });
     let mut calm = interval(&[40_000, 10_000]);
     assert!(told.hear(&calm).is_empty());
     assert_eq!(told.offenders.fair_rate(), None);
@@ -142,7 +144,7 @@ fn what_is_not_judged_leaves_less_for_the_others() {
 
 #[test]
 fn of_what_is_not_seen_less_counts_for_becoming_one_and_more_for_ceasing() {
-    let rules = Rules { after: 1, clear_after: 1, ..Rules::default() };
+    let rules = OffenderRules { after: 1, clear_after: 1, ..OffenderRules::default() };
     let mut told = Told::new(rules);
     let seen = |bytes: u64, unseen: u64| Interval {
         unseen,
@@ -163,7 +165,8 @@ fn of_what_is_not_seen_less_counts_for_becoming_one_and_more_for_ceasing() {
 
 #[test]
 fn there_is_room_for_the_largest_only_and_whoever_is_one_keeps_its_place() {
-    let mut told = Told::new(Rules { after: 1, clear_after: 3, ..Rules::default() });
+    let mut told =
+        Told::new(OffenderRules { after: 1, clear_after: 3, ..OffenderRules::default() });
     let many: Vec<u64> = (0..SUSPECTS as u64 + 50).map(|number| 10_000 + number).collect();
     assert_eq!(told.hear(&interval(&many)).len(), SUSPECTS);
     let first: Vec<Flow> = (51..=SUSPECTS as u32 + 50).map(flow).collect();
@@ -179,7 +182,7 @@ fn there_is_room_for_the_largest_only_and_whoever_is_one_keeps_its_place() {
 
 #[test]
 fn a_late_end_of_an_interval_changes_no_verdict() {
-    let mut told = Told::new(Rules { after: 2, ..Rules::default() });
+    let mut told = Told::new(OffenderRules { after: 2, ..OffenderRules::default() });
     for factor in [1, 7] {
         let all = [20_000 * factor, 20_000 * factor, 187_500 * factor];
         told.hear(&Interval { span: Span::from_millis(500 * factor), ..interval(&all) });
@@ -190,14 +193,18 @@ fn a_late_end_of_an_interval_changes_no_verdict() {
 
 #[test]
 fn other_rules_hold_from_the_next_interval_on() {
-    let mut told = Told::new(Rules::default());
+    let mut told = Told::new(OffenderRules::default());
     let flood = interval(&[20_000, 20_000, 187_500]);
     told.hear(&flood);
-    told.offenders.goes_by(Rules { after: 2, clear_after: 2, ..Rules::default() }, Sharing::Flows);
+    told.offenders.goes_by(
+        OffenderRules { after: 2, clear_after: 2, ..OffenderRules::default() },
+        Sharing::Flows,
+    );
     assert_eq!(told.hear(&flood).len(), 1);
-    told.offenders.goes_by(Rules { clear_after: 1, ..Rules::default() }, Sharing::Flows);
+    told.offenders
+        .goes_by(OffenderRules { clear_after: 1, ..OffenderRules::default() }, Sharing::Flows);
     assert_eq!(told.hear(&interval(&[1])).len(), 1);
-    let wrong = Rules { factor: 1.1, ..Rules::default() };
+    let wrong = OffenderRules { factor: 1.1, ..OffenderRules::default() };
     assert!(
         wrong
             .consistent()
@@ -210,8 +217,9 @@ fn other_rules_hold_from_the_next_interval_on() {
 #[test]
 fn whoever_the_flow_key_names_is_named() {
     let client = Address::V4([192, 0, 2, 7]);
-    let mut offenders = Offenders::new(Rules { after: 1, ..Rules::default() }, Sharing::Flows);
-    let flows = vec![Sent { flow: Flow::Source(client), ..sent(1, 1_000_000) }];
+    let mut offenders =
+        Offenders::new(OffenderRules { after: 1, ..OffenderRules::default() }, Sharing::Flows);
+    let flows = vec![FlowSent { flow: Flow::Source(client), ..sent(1, 1_000_000) }];
     let flood = Interval { flows, arrived: 1_000_000, ..interval(&[]) };
     let alarms = offenders.hear(Time::ZERO, LINK, flood);
     assert!(
@@ -223,10 +231,11 @@ fn whoever_the_flow_key_names_is_named() {
 
 #[test]
 fn who_loses_nothing_of_what_exceeds_is_not_named_and_who_loses_half_of_it_is() {
-    let mut told = Told::new(Rules { after: 1, clear_after: 1, ..Rules::default() });
+    let mut told =
+        Told::new(OffenderRules { after: 1, clear_after: 1, ..OffenderRules::default() });
     // The queue holds the flood below its share, and a user takes the rest: 50000 bytes of 62500.
-    let flood = Sent { lost_bytes: 112_500, ..sent(2, 125_000) };
-    let user = |lost_bytes| Sent { lost_bytes, ..sent(1, 50_000) };
+    let flood = FlowSent { lost_bytes: 112_500, ..sent(2, 125_000) };
+    let user = |lost_bytes| FlowSent { lost_bytes, ..sent(1, 50_000) };
     let both = |lost_bytes| Interval {
         arrived: 175_000,
         flows: vec![user(lost_bytes), flood],
@@ -245,15 +254,15 @@ fn who_loses_nothing_of_what_exceeds_is_not_named_and_who_loses_half_of_it_is() 
 #[test]
 fn a_flood_hardly_faster_than_the_link_is_named_when_it_loses_and_goes_on_as_tcp_would_not() {
     // 1.1 times the link, of which all but a tenth passes; a user has been silenced by it.
-    let deaf = Sent { longest: 1500, lost_bytes: 6_875, ..sent(1, 68_750) };
-    let user = Sent { longest: 1500, ..sent(2, 1_500) };
+    let deaf = FlowSent { longest: 1500, lost_bytes: 6_875, ..sent(1, 68_750) };
+    let user = FlowSent { longest: 1500, ..sent(2, 1_500) };
     let waits = |ms, deaf| Interval {
         arrived: 70_250,
         wait: Span::from_millis(ms),
         flows: vec![deaf, user],
         ..interval(&[])
     };
-    let mut told = Told::new(Rules::default());
+    let mut told = Told::new(OffenderRules::default());
     for _ in 0..7 {
         assert!(told.hear(&waits(100, deaf)).is_empty());
     }
@@ -264,26 +273,26 @@ fn a_flood_hardly_faster_than_the_link_is_named_when_it_loses_and_goes_on_as_tcp
         // TCP that loses a tenth sends 1.77 segments a round trip (RFC 5348); 45.8 in half a
         // second are three times that in 58 ms.
         ("so near TCP would go on", waits(55, deaf)),
-        ("it loses hardly anything", waits(100, Sent { lost_bytes: 3_400, ..deaf })),
+        ("it loses hardly anything", waits(100, FlowSent { lost_bytes: 3_400, ..deaf })),
         (
             "one of its frames is all that a round trip sees",
-            waits(100, Sent { longest: 9000, ..deaf }),
+            waits(100, FlowSent { longest: 9000, ..deaf }),
         ),
     ] {
-        let mut told = Told::new(Rules { after: 1, ..Rules::default() });
+        let mut told = Told::new(OffenderRules { after: 1, ..OffenderRules::default() });
         for _ in 0..20 {
             assert!(told.hear(&interval).is_empty(), "{why}");
         }
     }
-    let mut told = Told::new(Rules { after: 1, ..Rules::default() });
+    let mut told = Told::new(OffenderRules { after: 1, ..OffenderRules::default() });
     told.hear(&waits(60, deaf));
     assert_eq!(told.hear(&waits(60, deaf)).len(), 1);
 }
 
 #[test]
 fn classes_have_their_parts_by_weight_and_flows_share_those() {
-    let of = |class, number, bytes| Sent { class, ..sent(number, bytes) };
-    let all = |flows: Vec<Sent>| Interval {
+    let of = |class, number, bytes| FlowSent { class, ..sent(number, bytes) };
+    let all = |flows: Vec<FlowSent>| Interval {
         arrived: flows.iter().map(|sent| sent.bytes).sum(),
         flows,
         ..interval(&[])
@@ -306,8 +315,10 @@ fn classes_have_their_parts_by_weight_and_flows_share_those() {
     assert_eq!(told(Sharing::Weighted(weights)), [37_000.0, 9_250.0, 9_250.0, 46_250.0]);
     assert_eq!(told(Sharing::Flows), [37_000.0; 4]);
     // A customer of weight 4 of 5 takes 16 of 20.
-    let mut offenders =
-        Offenders::new(Rules { after: 1, ..Rules::default() }, Sharing::Classes(vec![4.0, 1.0]));
+    let mut offenders = Offenders::new(
+        OffenderRules { after: 1, ..OffenderRules::default() },
+        Sharing::Classes(vec![4.0, 1.0]),
+    );
     let customers = all(vec![of(0, 1, 50_000), of(1, 2, 40_000)]);
     let alarms = offenders.hear(Time::ZERO, LINK, customers);
     assert_eq!(alarms.len(), 1);
@@ -319,7 +330,7 @@ fn classes_have_their_parts_by_weight_and_flows_share_those() {
 
 #[test]
 fn what_small_flows_of_a_class_send_is_taken_from_its_part() {
-    let flows = vec![Sent { class: 1, ..sent(1, 40_000) }];
+    let flows = vec![FlowSent { class: 1, ..sent(1, 40_000) }];
     let of = Interval { arrived: 100_000, classes: vec![50_000, 50_000], flows, ..interval(&[]) };
     let level = fair(&of, CAPACITY, &Sharing::Classes(vec![1.0, 1.0])).unwrap();
     assert_eq!(level.of(&of.flows[0]), 31_250.0 - 10_000.0);
@@ -364,7 +375,7 @@ proptest! {
     /// in turn.
     #[test]
     fn nobody_becomes_one_or_ceases_to_be_one_at_once(seed: u64, after in 1_u32..6, clear_after in 1_u32..6) {
-        let rules = Rules { after, clear_after, ..Rules::default() };
+        let rules = OffenderRules { after, clear_after, ..OffenderRules::default() };
         let (factor, clear) = (rules.factor, rules.clear_factor);
         let (mut offenders, mut dice) = (Offenders::new(rules, Sharing::Flows), Rng::from_seed(seed));
         let (mut above, mut below, mut is) = ([0; 6], [0; 6], [false; 6]);

@@ -4,10 +4,10 @@ use tidegate_gateway::device::guard::Unguarded;
 use tidegate_gateway::device::memory::{Cable, cable};
 use tidegate_gateway::device::port::Port;
 use tidegate_gateway::path::gate::{Gate, Next};
-use tidegate_gateway::path::pool::Pool;
+use tidegate_gateway::path::pool::FramePool;
 use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::way::{Secret, Way};
-use tidegate_gateway::watch::counters::Loss;
+use tidegate_gateway::watch::counters::LossReason;
 
 fn settings(limit: &str, delay: Span) -> Settings {
     let link =
@@ -87,10 +87,10 @@ fn a_full_queue_and_a_full_delay_line_find_memory_whatever_the_frames_are() {
             clients.all().unwrap();
         }
         let account = gate.account();
-        assert_eq!(account.managed.lost(Loss::NoMemory).frames, 0, "{limit}, {len}");
+        assert_eq!(account.managed.lost(LossReason::NoMemory).frames, 0, "{limit}, {len}");
         assert_eq!(account.reverse.lost_in_all().frames, 0, "{limit}, {len}");
         assert!(
-            account.managed.lost(Loss::Queue(DropReason::Overlimit)).frames > 50,
+            account.managed.lost(LossReason::Queue(DropReason::Overlimit)).frames > 50,
             "{limit}, {len}: never full"
         );
         assert!(account.managed.balanced() && account.reverse.balanced());
@@ -108,7 +108,7 @@ fn the_memory_it_states_counts_cells_lists_and_rings() {
     // and takes an odd number of lines of 64 bytes: 27. In a block of 256 KiB there are 151, so
     // that 4096 take 28 blocks.
     let rings = 2 * (28 * (256 << 10) + 64 * (1500 + 14 + 8 + 8));
-    assert_eq!(plan.laid_out(), Pool::memory(cells) + lists + rings);
+    assert_eq!(plan.laid_out(), FramePool::memory(cells) + lists + rings);
     // A record of 32 bytes in a list that may be half empty, and the lists that it has outgrown.
     assert_eq!(plan.memory(), plan.laid_out() + 1000 * 128);
     let stated = plan.lines().into_iter().find(|(name, _)| name == "memory_at_most").unwrap().1;

@@ -1,8 +1,8 @@
 //! What happened in a second, from two snapshots.
 
 use crate::standing::{gate, grow, more};
-use tidegate_gateway::watch::rates::{Rate, Rates, between, same_run};
-use tidegate_gateway::watch::snapshot::Class;
+use tidegate_gateway::watch::rates::{FrameRate, Rates, between, same_run};
+use tidegate_gateway::watch::snapshot::ClassAccount;
 
 #[test]
 fn differences_are_divided_by_the_time_that_the_figures_were_taken() {
@@ -18,15 +18,18 @@ fn differences_are_divided_by_the_time_that_the_figures_were_taken() {
     more(&mut managed.queue.as_mut().unwrap().classes[0].left, 10, 10_000);
     let rates = between(&old, &new);
     let [there, back] = rates[0].as_ref().unwrap();
-    assert_eq!(there.received, Rate { bps: 8e6, frames: 1000.0 });
-    assert_eq!(there.sent, Rate { bps: 2e6, frames: 250.0 });
-    assert_eq!(there.lost, Rate { bps: 2.404e6, frames: 300.5 });
+    assert_eq!(there.received, FrameRate { bps: 8e6, frames: 1000.0 });
+    assert_eq!(there.sent, FrameRate { bps: 2e6, frames: 250.0 });
+    assert_eq!(there.lost, FrameRate { bps: 2.404e6, frames: 300.5 });
     assert_eq!(there.lost_by, [("early".to_string(), 300.0), ("penalty".to_string(), 0.5)]);
     assert_eq!((there.marked, there.missed), (15.0, 2.0));
     assert_eq!(there.marked_by, [("early".to_string(), 15.0)]);
     assert_eq!(
         there.classes,
-        [Some([Rate { bps: 4e4, frames: 5.0 }, Rate::default()]), Some(Default::default())]
+        [
+            Some([FrameRate { bps: 4e4, frames: 5.0 }, FrameRate::default()]),
+            Some(Default::default())
+        ]
     );
     assert_eq!(*back, Rates::default());
     assert_eq!(rates[1].as_ref().unwrap()[0], Rates { classes: vec![], ..Rates::default() });
@@ -77,14 +80,14 @@ fn a_reload_keeps_the_rates_but_those_of_classes_that_it_changed() {
     more(&mut new.links[0].managed.received, 5, 5000);
     let queue = new.links[0].managed.queue.as_mut().unwrap();
     queue.label = "drr".into();
-    queue.classes.insert(0, Class { name: "new".into(), ..Class::default() });
+    queue.classes.insert(0, ClassAccount { name: "new".into(), ..ClassAccount::default() });
     let rates = between(&old, &new);
     let there = &rates[0].as_ref().unwrap()[0];
     assert_eq!(there.received.frames, 5.0);
     assert_eq!(there.classes, [None, None, None]);
     let mut anew = grow(&old, 1.0);
     anew.links[0].managed.queue.as_mut().unwrap().classes[0] =
-        Class { name: "voice".into(), ..Class::default() };
+        ClassAccount { name: "voice".into(), ..ClassAccount::default() };
     assert_eq!(
         between(&old, &anew)[0].as_ref().unwrap()[0].classes,
         [None, Some(Default::default())]
@@ -96,5 +99,5 @@ fn frames_that_were_not_sent_after_all_make_no_rate_negative() {
     let old = gate();
     let mut new = grow(&old, 1.0);
     new.links[0].managed.sent.frames -= 1;
-    assert_eq!(between(&old, &new)[0].as_ref().unwrap()[0].sent, Rate::default());
+    assert_eq!(between(&old, &new)[0].as_ref().unwrap()[0].sent, FrameRate::default());
 }

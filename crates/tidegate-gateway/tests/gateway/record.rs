@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use tidegate::{Bytes, DropReason, MarkReason, Rng, Span, Time};
-use tidegate_gateway::watch::counters::Loss;
+use tidegate_gateway::watch::counters::LossReason;
 use tidegate_gateway::watch::observer::Observer;
 use tidegate_gateway::watch::record::{Recorder, Recording};
 use tidegate_packet::Capture;
@@ -72,11 +72,11 @@ fn every_frame_is_in_the_file_with_its_time_and_what_became_of_it() {
                 "marked early, sent after 0 ms"
             }
             2 => {
-                recorder.lost(at, Loss::Queue(DropReason::Overlimit), &frame);
+                recorder.lost(at, LossReason::Queue(DropReason::Overlimit), &frame);
                 "dropped overlimit"
             }
             _ => {
-                recorder.lost(at, Loss::TooLong, &frame);
+                recorder.lost(at, LossReason::TooLong, &frame);
                 "dropped too_long"
             }
         };
@@ -104,7 +104,7 @@ fn the_file_stays_within_its_limit() {
     let scratch = Scratch::new("limit");
     let mut recorder = Recorder::create(&scratch.0, &recording(Some(10_000))).unwrap();
     for i in 0..20_000 {
-        recorder.lost(Time::from_nanos(i), Loss::CutOff, &[0; 200]);
+        recorder.lost(Time::from_nanos(i), LossReason::CutOff, &[0; 200]);
     }
     let recorded = recorder.finish();
     let found = read(&scratch.0).len() as u64;

@@ -11,7 +11,7 @@ use tidegate::{DropReason, Ecn, Rng, Size, Span, Time};
 use tidegate_gateway::path::sort::{Class, deal};
 use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::way::Way;
-use tidegate_gateway::watch::counters::{Counters, Loss, Tally};
+use tidegate_gateway::watch::counters::{DirectionCounters, LossReason, Tally};
 
 #[test]
 fn whatever_plan_comes_after_whatever_other_no_frame_is_lost_or_overtaken_by_it() {
@@ -35,7 +35,7 @@ fn whatever_plan_comes_after_whatever_other_no_frame_is_lost_or_overtaken_by_it(
         let plans = trial.plans;
         let account = trial.end();
         for counters in [account.managed, account.reverse] {
-            assert_eq!(counters.lost(Loss::NoMemory).frames, 0, "seed {seed}: {counters:?}");
+            assert_eq!(counters.lost(LossReason::NoMemory).frames, 0, "seed {seed}: {counters:?}");
         }
         assert!(plans > 10, "seed {seed}: {plans}");
         fates.check(&account.managed);
@@ -225,8 +225,9 @@ fn both_directions_have_their_own_queue_and_rate() {
     }
     rig.until(Time::from_nanos(2));
     let account = rig.gate.account();
-    let held_and_lost =
-        |of: &Counters| (of.held.frames, of.lost(Loss::Queue(DropReason::Overlimit)).frames);
+    let held_and_lost = |of: &DirectionCounters| {
+        (of.held.frames, of.lost(LossReason::Queue(DropReason::Overlimit)).frames)
+    };
     assert_eq!(held_and_lost(&account.managed), (50, 49), "one is on its way");
     assert_eq!(held_and_lost(&account.reverse), (20, 79));
     // In 8 ms ten frames leave there and two back.
@@ -300,7 +301,7 @@ fn a_flood_on_the_list_has_its_own_limit() {
     rig.until(Time::from_nanos(2));
     let account = rig.gate.account().managed;
     assert_eq!(
-        (account.held.frames, account.lost(Loss::Queue(DropReason::Overlimit)).frames),
+        (account.held.frames, account.lost(LossReason::Queue(DropReason::Overlimit)).frames),
         (50, 449)
     );
     rig.drain();
@@ -374,5 +375,5 @@ fn a_third_queue_waits_for_the_first_and_memory_never_runs_out() {
     let managed = rig.gate.account().managed;
     balanced(&managed, "at the end");
     assert!(renewed > 6 && refused > renewed, "{renewed} times changed, {refused} times to wait");
-    assert_eq!(managed.lost(Loss::NoMemory), Tally::default(), "{managed:?}");
+    assert_eq!(managed.lost(LossReason::NoMemory), Tally::default(), "{managed:?}");
 }

@@ -16,7 +16,7 @@ use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::way::Way;
 use tidegate_gateway::watch::counters::Tally;
 use tidegate_gateway::watch::monitor::{Moment, Monitor};
-use tidegate_gateway::watch::offenders::Rules;
+use tidegate_gateway::watch::offenders::OffenderRules;
 use tidegate_gateway::watch::sample::{Sampler, samples};
 use tidegate_gateway::watch::snapshot::{Direction, SCHEMA, Snapshot};
 
@@ -288,7 +288,7 @@ fn classes_are_accounted_for_across_reloads_and_begin_anew_when_they_are_others(
         rig.until(rig.now + BEAT);
         rig.snapshot().links[0].managed.queue.clone().unwrap()
     };
-    let check = |queue: &tidegate_gateway::watch::snapshot::Queue| {
+    let check = |queue: &tidegate_gateway::watch::snapshot::QueueSnapshot| {
         for class in &queue.classes {
             assert_eq!(class.received, class.left + class.lost + class.waiting, "{class:?}");
         }
@@ -334,7 +334,7 @@ fn an_offender_stays_one_however_often_its_key_changes() {
 
 #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn offends(queue: &str, rehash: &str) {
-    let rules = Rules { after: 2, clear_after: 3, ..Rules::default() };
+    let rules = OffenderRules { after: 2, clear_after: 3, ..OffenderRules::default() };
     let there = Way {
         offenders: rules,
         rehash: rehash.parse().unwrap(),

@@ -9,9 +9,9 @@ use std::time::Duration;
 use crate::standing::{flooded, gate};
 use serde_json::Value;
 use tidegate_gateway::watch::http::{Limits, Listener};
-use tidegate_gateway::watch::web::{Bounds, EVENTS, Web};
+use tidegate_gateway::watch::web::{EVENTS, WatcherLimits, WebPage};
 
-fn serve(bounds: Bounds) -> (SocketAddr, Web) {
+fn serve(bounds: WatcherLimits) -> (SocketAddr, WebPage) {
     let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
     let address = listener.address().unwrap();
     let now = Mutex::new(gate());
@@ -20,14 +20,14 @@ fn serve(bounds: Bounds) -> (SocketAddr, Web) {
         *now = flooded(&now);
         now.clone()
     };
-    (address, Web::serve(listener, next, bounds).unwrap())
+    (address, WebPage::serve(listener, next, bounds).unwrap())
 }
 
 /// Bounds of a gate that tells often, and where a busy machine may take its time.
-fn often() -> Bounds {
+fn often() -> WatcherLimits {
     let long = Duration::from_secs(60);
     let limits = Limits { head: long, patience: long, ..Limits::default() };
-    Bounds { every: Duration::from_millis(20), limits, ..Bounds::default() }
+    WatcherLimits { every: Duration::from_millis(20), limits, ..WatcherLimits::default() }
 }
 
 fn request(address: SocketAddr, text: &str) -> TcpStream {
@@ -123,7 +123,7 @@ fn whoever_asks_by_another_name_gets_nothing() {
 
 #[test]
 fn a_stream_begins_with_the_past_and_goes_on_with_what_happens() {
-    let (address, _web) = serve(Bounds { points: 5, ..often() });
+    let (address, _web) = serve(WatcherLimits { points: 5, ..often() });
     let mut stream = Stream::open(address);
     let (name, past) = stream.next().unwrap();
     assert_eq!(name, "past");
@@ -148,7 +148,7 @@ fn a_stream_begins_with_the_past_and_goes_on_with_what_happens() {
 
 #[test]
 fn of_more_pages_than_there_are_places_the_oldest_is_sent_away() {
-    let (address, web) = serve(Bounds { pages: 2, ..often() });
+    let (address, web) = serve(WatcherLimits { pages: 2, ..often() });
     let mut streams: Vec<Stream> = (0..2).map(|_| Stream::open(address)).collect();
     streams.iter_mut().for_each(|stream| assert_eq!(stream.next().unwrap().0, "past"));
     let mut third = Stream::open(address);
@@ -167,7 +167,13 @@ fn who_reads_nothing_of_his_stream_loses_it() {
     let limits = Limits { patience, ..often().limits };
     // The past alone is more than the kernel keeps for one who does not read.
     let every = Duration::from_millis(1);
-    let bounds = Bounds { every, limits, bytes: 64 << 20, points: 20_000, ..Bounds::default() };
+    let bounds = WatcherLimits {
+        every,
+        limits,
+        bytes: 64 << 20,
+        points: 20_000,
+        ..WatcherLimits::default()
+    };
     let (address, _web) = serve(bounds);
     let mut reads = Stream::open(address);
     let mut silent = Stream::open(address);

@@ -8,7 +8,7 @@ use tidegate_gateway::path::rehash::{Keys, Rehash};
 #[path = "../../src/path/overload.rs"]
 #[allow(dead_code, reason = "its own tests come with it")]
 mod overload;
-use overload::Overload;
+use overload::MarkOverload;
 
 /// Packets that may wait.
 const SLOTS: u32 = 4096;
@@ -17,7 +17,7 @@ const SLOTS: u32 = 4096;
 pub struct Gated {
     queue: AnyQueue,
     keys: Keys,
-    overload: Overload,
+    overload: MarkOverload,
     /// Slots where nothing waits, and what waits in the others as the simulator knows it.
     free: Vec<u32>,
     held: Vec<Packet>,
@@ -27,7 +27,7 @@ impl Gated {
     pub fn new(queue: AnyQueue, rehash: Rehash, seed: u64) -> Gated {
         let (keys, free) = (Keys::new(rehash, seed, SLOTS), (0..SLOTS).collect());
         Gated {
-            overload: Overload::behind(&queue),
+            overload: MarkOverload::behind(&queue),
             queue,
             keys,
             free,
@@ -39,7 +39,7 @@ impl Gated {
 /// Tells the simulator of its own packets, and gives their slots back.
 struct Fate<'a, S: ?Sized> {
     keys: &'a mut Keys,
-    overload: &'a mut Overload,
+    overload: &'a mut MarkOverload,
     free: &'a mut Vec<u32>,
     held: &'a [Packet],
     arriving: Option<u32>,

@@ -13,9 +13,9 @@ use tidegate_gateway::path::sort::{Class, deal};
 use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::way::{Secret, Way};
 use tidegate_gateway::watch::counters::Account;
-use tidegate_gateway::watch::counters::{Counters, Loss, Tally};
+use tidegate_gateway::watch::counters::{DirectionCounters, LossReason, Tally};
 use tidegate_gateway::watch::observer::Observer;
-use tidegate_gateway::watch::sample::Sample;
+use tidegate_gateway::watch::sample::GateSample;
 use tidegate_packet::{Frame, LinkType};
 
 use super::frames::{frame, label};
@@ -35,7 +35,7 @@ impl Observer for &mut Fates {
         assert!(mark.is_none() || ecn == Ecn::Ce, "told as marked with {ecn:?}");
         *self.told.entry(label(frame).unwrap().1).or_default() += 1;
     }
-    fn lost(&mut self, _: Time, why: Loss, frame: &[u8]) {
+    fn lost(&mut self, _: Time, why: LossReason, frame: &[u8]) {
         *self.told.entry(label(frame).unwrap().1).or_default() += 1;
         *self.lost.entry(why.name()).or_default() += 1;
     }
@@ -169,7 +169,7 @@ fn any_plan(dice: &mut Rng, terms: Terms) -> GatePlan {
 }
 
 /// Every frame and every byte is accounted for.
-pub fn balanced(counters: &Counters, what: &str) {
+pub fn balanced(counters: &DirectionCounters, what: &str) {
     assert!(counters.balanced(), "{what}: {counters:?}");
 }
 
@@ -189,7 +189,7 @@ pub struct Trial<'a> {
     plan: GatePlan,
     terms: Terms,
     /// How the gate stands: to take it checks that all that waits is counted.
-    sample: Sample,
+    sample: GateSample,
     /// The last frame of each flow that came; what was offered; how many came. There and back.
     last: [HashMap<u8, u32>; 2],
     /// The codepoint of each flow. Those of one that has several pass each other in `dualpi2`.
@@ -206,7 +206,7 @@ impl Trial<'_> {
     pub fn new<'a>(dice: &mut Rng, terms: Terms, fates: &'a mut Fates) -> Trial<'a> {
         let plan = any_plan(dice, terms);
         let rig = Rig::new(&plan, fates);
-        let sample = Sample::empty(3, terms.both_ways.then_some(3));
+        let sample = GateSample::empty(3, terms.both_ways.then_some(3));
         let (last, codepoints, offered, arrived) = Default::default();
         let (number, plans) = (0, 0);
         Trial { rig, plan, terms, sample, last, codepoints, offered, arrived, number, plans }
@@ -289,10 +289,10 @@ impl Trial<'_> {
 
 impl Fates {
     /// The fate of each frame that was managed was told once, with its reason.
-    pub fn check(&self, managed: &Counters) {
+    pub fn check(&self, managed: &DirectionCounters) {
         assert!(self.told.values().all(|&times| times == 1), "told twice");
         assert_eq!(self.told.len() as u64, managed.received.frames);
-        for why in Loss::all() {
+        for why in LossReason::all() {
             let told = self.lost.get(why.name()).copied().unwrap_or(0);
             assert_eq!(managed.lost(why).frames, told, "{}", why.name());
         }

@@ -3,12 +3,12 @@ use tidegate::{Ecn, Span, Time};
 use tidegate_packet::{Ends, Frame, Segment};
 
 use super::round_trip::RoundTrips;
-use super::sequence::{Kind, Sequence};
-use super::sides::Place;
+use super::sequence::{SegmentKind, Sequence};
+use super::sides::SenderPlace;
 
 /// What passed within a stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cell {
+pub(super) struct TimeBin {
     /// Which stretch.
     pub(super) index: u32,
     pub(super) packets: u32,
@@ -19,7 +19,7 @@ pub(super) struct Cell {
 
 /// What one end sent.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Way {
+pub(super) struct SentWay {
     pub(super) packets: u64,
     /// On the wire.
     pub(super) bytes: u64,
@@ -32,7 +32,7 @@ pub(super) struct Way {
     /// Packets that may be marked, and those that are.
     pub(super) capable: u64,
     pub(super) marked: u64,
-    pub(super) cells: Vec<Cell>,
+    pub(super) cells: Vec<TimeBin>,
     pub(super) sequence: Sequence,
     /// When it asked for a connection.
     pub(super) opened: Option<Time>,
@@ -48,13 +48,13 @@ pub(super) struct Conversation {
     /// Where the sender of the first packet is.
     pub(super) place: Option<u32>,
     /// What the first packet's sender sent, and what the other one did.
-    pub(super) ways: [Way; 2],
+    pub(super) ways: [SentWay; 2],
     pub(super) round_trips: RoundTrips,
     /// Whether a datagram was a beginning of QUIC.
     pub(super) quic: bool,
 }
 
-impl Way {
+impl SentWay {
     /// Takes down a packet of `length` bytes in the stretch `index`; whether it needed a new cell.
     pub(super) fn pass(&mut self, now: Time, index: u32, length: u32, ecn: Ecn) -> bool {
         if self.packets == 0 {
@@ -68,7 +68,7 @@ impl Way {
         self.marked += u64::from(ecn == Ecn::Ce);
         let fresh = self.cells.last().is_none_or(|cell| cell.index != index);
         if fresh {
-            self.cells.push(Cell { index, ..Cell::default() });
+            self.cells.push(TimeBin { index, ..TimeBin::default() });
         }
         if let Some(cell) = self.cells.last_mut() {
             cell.packets += 1;
@@ -78,7 +78,7 @@ impl Way {
     }
 
     /// Takes down the last packet's segment.
-    fn segment(&mut self, now: Time, segment: &Segment) -> Option<Kind> {
+    fn segment(&mut self, now: Time, segment: &Segment) -> Option<SegmentKind> {
         if segment.opens {
             self.opened.get_or_insert(now);
         }
@@ -91,7 +91,7 @@ impl Way {
         self.data += u64::from(segment.payload);
         self.data_packets += 1;
         let kind = self.sequence.pass(now, segment.seq, segment.payload);
-        if matches!(kind, Kind::Again | Kind::Filled)
+        if matches!(kind, SegmentKind::Again | SegmentKind::Filled)
             && let Some(cell) = self.cells.last_mut()
         {
             cell.again += 1;
@@ -102,7 +102,7 @@ impl Way {
     /// Makes one cell of every two; how many there are fewer.
     pub(super) fn halve(&mut self) -> usize {
         let before = self.cells.len();
-        let mut merged: Vec<Cell> = Vec::with_capacity(before.div_ceil(2));
+        let mut merged: Vec<TimeBin> = Vec::with_capacity(before.div_ceil(2));
         for cell in &self.cells {
             let index = cell.index / 2;
             match merged.last_mut().filter(|last| last.index == index) {
@@ -111,7 +111,7 @@ impl Way {
                     last.bytes += cell.bytes;
                     last.again += cell.again;
                 }
-                None => merged.push(Cell { index, ..*cell }),
+                None => merged.push(TimeBin { index, ..*cell }),
             }
         }
         self.cells = merged;
@@ -148,7 +148,7 @@ impl Conversation {
         if let Some(segment) = Segment::of(frame, bytes) {
             self.round_trips.pass(now, from, &segment);
             let kind = self.ways[from].segment(now, &segment);
-            if matches!(kind, Some(Kind::Again | Kind::Filled)) {
+            if matches!(kind, Some(SegmentKind::Again | SegmentKind::Filled)) {
                 self.round_trips.again(from);
             }
         } else if !self.quic && self.ways[from].packets <= QUIC_WITHIN {
@@ -163,11 +163,11 @@ const QUIC_WITHIN: u64 = 16;
 
 /// Which stretch of time is which.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grid {
+pub(super) struct TimeGrid {
     pub(super) step: Span,
 }
 
-impl Grid {
+impl TimeGrid {
     pub(super) fn index(self, now: Time) -> u32 {
         (now.as_nanos() / self.step.as_nanos()) as u32
     }
@@ -186,11 +186,11 @@ pub(super) struct DirectedFlow<'a> {
 }
 
 impl<'a> DirectedFlow<'a> {
-    pub(super) fn way(self) -> &'a Way {
+    pub(super) fn way(self) -> &'a SentWay {
         &self.conversation.ways[self.from]
     }
 
-    pub(super) fn back(self) -> &'a Way {
+    pub(super) fn back(self) -> &'a SentWay {
         &self.conversation.ways[1 - self.from]
     }
 
@@ -214,9 +214,9 @@ impl<'a> DirectedFlow<'a> {
 }
 
 /// Where the sender of a way is, if that is known.
-pub(super) fn place_of(place: Place, from: usize) -> Place {
+pub(super) fn place_of(place: SenderPlace, from: usize) -> SenderPlace {
     match from {
         0 => place,
-        _ => Place { side: place.side.turned(), ..place },
+        _ => SenderPlace { side: place.side.turned(), ..place },
     }
 }

@@ -2,10 +2,10 @@
 use tidegate::Span;
 use tidegate_packet::Transport;
 
-use super::conversation::{DirectedFlow, Grid};
-use super::round_trip::{Halves, Known, USUAL_RTT_MS, fill};
+use super::conversation::{DirectedFlow, TimeGrid};
+use super::round_trip::{Halves, KnownBy, USUAL_RTT_MS, fill};
 use super::survey::{Loaded, Survey};
-use super::window::{Load, Sent, Window};
+use super::window::{LinkLoad, TimeWindow, WindowSent};
 
 /// A sender whose rate varies less, in deviations over the mean, sends at a fixed rate. TCP's rate
 /// varies by a fifth even alone; what a capture's clock and a busy machine do to a fixed one is
@@ -33,7 +33,7 @@ const LEAST_PACKETS: u64 = 3;
 
 /// What kind of sender a flow is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum SenderKind {
     /// TCP that goes on and heeds losses.
     Long,
     /// A transfer that ended, or would have.
@@ -53,11 +53,11 @@ pub(super) enum Kind {
 #[derive(Clone, Debug)]
 pub(super) struct Judged<'s> {
     pub(super) flow: DirectedFlow<'s>,
-    pub(super) kind: Kind,
-    pub(super) sent: Sent,
+    pub(super) kind: SenderKind,
+    pub(super) sent: WindowSent,
     /// While it sends, in bit/s.
     pub(super) rate: f64,
-    pub(super) round_trip: Option<(Span, Known)>,
+    pub(super) round_trip: Option<(Span, KnownBy)>,
 }
 
 /// Where the capture was taken.
@@ -73,8 +73,8 @@ pub(super) enum Spot {
 
 /// Everybody who sends while the link is congested.
 #[derive(Clone, Debug)]
-pub(super) struct Judgement<'s> {
-    pub(super) window: Window,
+pub(super) struct CongestedSenders<'s> {
+    pub(super) window: TimeWindow,
     pub(super) spot: Spot,
     pub(super) flows: Vec<Judged<'s>>,
     /// Bytes of each transfer that came to an end soon, before the window too, from least to most.
@@ -87,13 +87,13 @@ pub(super) struct Judgement<'s> {
 pub(super) fn judge<'s>(
     survey: &Survey,
     loaded: &Loaded<'s>,
-    load: &Load,
-    window: Window,
+    load: &LinkLoad,
+    window: TimeWindow,
     rate: f64,
-) -> Judgement<'s> {
+) -> CongestedSenders<'s> {
     let court = Court::new(loaded, load.grid, window, rate);
     let first = court.everybody(loaded);
-    let steady = |j: &&Judged<'_>| j.kind == Kind::Flood && j.sent.duty() > 0.85;
+    let steady = |j: &&Judged<'_>| j.kind == SenderKind::Flood && j.sent.duty() > 0.85;
     let floods: Vec<_> =
         first.iter().filter(steady).filter_map(|j| Some((j.sent.span?, j.rate))).collect();
     let window = load.flooded(window, &floods);
@@ -103,7 +103,7 @@ pub(super) fn judge<'s>(
     // Where only one direction was captured, no answer is to be seen.
     let requests = loaded.flows.iter().filter(|_| loaded.back_packets > 0);
     let unanswered = requests.filter(unanswered).count() as u64;
-    Judgement {
+    CongestedSenders {
         window,
         spot: spot(survey, loaded, load),
         flows: court.everybody(loaded),
@@ -113,7 +113,7 @@ pub(super) fn judge<'s>(
 }
 
 /// Where the capture was taken, as far as losses and loads show it.
-fn spot(survey: &Survey, loaded: &Loaded<'_>, load: &Load) -> Spot {
+fn spot(survey: &Survey, loaded: &Loaded<'_>, load: &LinkLoad) -> Spot {
     let sum = |of: fn(&DirectedFlow<'_>) -> u64| loaded.flows.iter().map(of).sum::<u64>();
     let again = sum(|flow| flow.way().sequence.again);
     let filled = sum(|flow| flow.way().sequence.filled);
@@ -129,8 +129,8 @@ fn spot(survey: &Survey, loaded: &Loaded<'_>, load: &Load) -> Spot {
 
 /// What a flow is judged by.
 struct Court {
-    grid: Grid,
-    window: Window,
+    grid: TimeGrid,
+    window: TimeWindow,
     /// What each would get if all who send asked for everything, in bit/s.
     fair: f64,
     /// The most data of a transfer that came to an end soon; none if no transfer did.
@@ -138,10 +138,10 @@ struct Court {
 }
 
 impl Court {
-    fn new(loaded: &Loaded<'_>, grid: Grid, window: Window, rate: f64) -> Court {
+    fn new(loaded: &Loaded<'_>, grid: TimeGrid, window: TimeWindow, rate: f64) -> Court {
         let mut court = Court { grid, window, fair: rate, ended: None };
         let sends = |flow: &DirectedFlow<'_>| {
-            Sent::by(*flow, window).packets >= LEAST_PACKETS || court.stalled(*flow)
+            WindowSent::by(*flow, window).packets >= LEAST_PACKETS || court.stalled(*flow)
         };
         let count = loaded.flows.iter().filter(|flow| court.counts(flow) && sends(flow)).count();
         court.fair = rate / count.max(1) as f64;
@@ -164,7 +164,7 @@ impl Court {
     }
 
     fn judged<'s>(&self, flow: DirectedFlow<'s>) -> Option<Judged<'s>> {
-        let sent = Sent::by(flow, self.window);
+        let sent = WindowSent::by(flow, self.window);
         // What ended just then was over, and is no user that the flood leaves nothing.
         let starved = sent.packets < LEAST_PACKETS;
         if starved && (!self.stalled(flow) || self.ended_soon(flow)) {
@@ -173,7 +173,7 @@ impl Court {
         let rate = sent.rate(self.grid);
         let round_trip = flow.conversation.round_trips.least();
         let kind = if starved {
-            if self.would_end(flow) { Kind::Short } else { Kind::Long }
+            if self.would_end(flow) { SenderKind::Short } else { SenderKind::Long }
         } else if is_tcp(flow) {
             self.tcp(flow, &sent, rate)
         } else {
@@ -182,32 +182,32 @@ impl Court {
         Some(Judged { flow, kind, sent, rate, round_trip })
     }
 
-    fn datagrams(&self, flow: DirectedFlow<'_>, sent: &Sent, rate: f64) -> Kind {
+    fn datagrams(&self, flow: DirectedFlow<'_>, sent: &WindowSent, rate: f64) -> SenderKind {
         if flow.conversation.quic {
-            return Kind::Quic;
+            return SenderKind::Quic;
         }
         // Who asks for no more than a share takes it from nobody.
         if rate <= self.fair {
-            return Kind::Thin;
+            return SenderKind::Thin;
         }
         let steady = sent.variation().is_none_or(|variation| variation < STEADY);
         let answers = flow.back().packets as f64 > ANSWERED * flow.way().packets as f64;
-        if steady || !answers { Kind::Flood } else { Kind::Untold }
+        if steady || !answers { SenderKind::Flood } else { SenderKind::Untold }
     }
 
-    fn tcp(&self, flow: DirectedFlow<'_>, sent: &Sent, rate: f64) -> Kind {
+    fn tcp(&self, flow: DirectedFlow<'_>, sent: &WindowSent, rate: f64) -> SenderKind {
         if self.ended_soon(flow) || self.would_end(flow) {
-            return Kind::Short;
+            return SenderKind::Short;
         }
         let little = rate < THIN * self.fair && self.before(flow) < THIN * self.fair;
         if sent.again == 0 && little {
-            return Kind::Thin;
+            return SenderKind::Thin;
         }
-        if self.heeds_nothing(flow, sent, rate) { Kind::Flood } else { Kind::Long }
+        if self.heeds_nothing(flow, sent, rate) { SenderKind::Flood } else { SenderKind::Long }
     }
 
     /// Whether it loses much and sends on as before, at a rate that no TCP has at such losses.
-    fn heeds_nothing(&self, flow: DirectedFlow<'_>, sent: &Sent, rate: f64) -> bool {
+    fn heeds_nothing(&self, flow: DirectedFlow<'_>, sent: &WindowSent, rate: f64) -> bool {
         let lost = sent.again as f64 / sent.packets.max(1) as f64;
         if lost < LOSES || sent.packets < 200 {
             return false;
@@ -224,7 +224,7 @@ impl Court {
 
     /// The rate of a flow before the window, in bit/s.
     fn before(&self, flow: DirectedFlow<'_>) -> f64 {
-        Sent::by(flow, Window { from: 0, to: self.window.from }).rate(self.grid)
+        WindowSent::by(flow, TimeWindow { from: 0, to: self.window.from }).rate(self.grid)
     }
 
     /// Whether a connection was at work just before the window and did not end: a flood can leave

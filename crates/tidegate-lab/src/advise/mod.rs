@@ -32,18 +32,18 @@ use tidegate_packet::CaptureError;
 
 pub use choose::{QUEUES, usual};
 pub use promise::Promise;
-pub use senders::{Conduct, Senders};
+pub use senders::{GroupConduct, Senders};
 pub use survey::CONVERSATIONS;
 
 use crate::linux;
 use crate::problem::Problems;
 use crate::replay::default_limit;
-use crate::replication::{Job, Outcome, Progress, RunError, Watch, run};
+use crate::replication::{Job, Progress, QueueOutcome, RunError, Watch, run};
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
-use rebuild::{Rebuilt, Setting};
+use rebuild::{RebuildSetting, Rebuilt};
 use survey::{READING, Survey};
-use window::Load;
+use window::LinkLoad;
 
 /// JSON Schema of [`Advice`].
 pub const SCHEMA: &str = include_str!("../../schema/tidegate.advice-1.json");
@@ -190,7 +190,7 @@ pub struct Advised {
     /// The answer.
     pub advice: Advice,
     /// The traffic rebuilt, and what became of it behind each queue; none without congestion.
-    pub tried: Option<(Scenario, Vec<Outcome>)>,
+    pub tried: Option<(Scenario, Vec<QueueOutcome>)>,
     /// What stopped the reading before the file's end. The answer is of the packets before.
     pub damage: Option<CaptureError>,
 }
@@ -205,8 +205,8 @@ pub enum AdviseError {
     Empty(PathBuf),
     /// No packet of it is one of IP.
     NoIp(PathBuf, Option<CaptureError>),
-    /// Nobody's answers are in it, and [`Advise::one_direction`] was not asked for; and what stopped
-    /// the reading before the file's end.
+    /// Nobody's answers are in it, and [`Advise::one_direction`] was not asked for; and what
+    /// stopped the reading before the file's end.
     OneDirection(PathBuf, Option<CaptureError>),
     /// The link or a queue cannot be.
     Queue(ConfigError),
@@ -266,7 +266,7 @@ pub fn advise(job: &Advise, watch: &dyn Watch) -> Result<Advised, AdviseError> {
     if loaded.back_packets == 0 && !job.one_direction {
         return Err(AdviseError::OneDirection(job.capture.clone(), survey.damage.clone()));
     }
-    let load = Load::new(&survey, &loaded, job.rate);
+    let load = LinkLoad::new(&survey, &loaded, job.rate);
     let capacity = job.rate.as_bps() as f64;
     let mut advice = Advice {
         schema: "tidegate.advice/1",
@@ -292,7 +292,7 @@ pub fn advise(job: &Advise, watch: &dyn Watch) -> Result<Advised, AdviseError> {
     let more = unknown::of_senders(&judgement, &loaded, &load, &advice.senders);
     advice.unknown.splice(0..0, more);
     advice.now = Some(promise::now(&judgement, &advice.senders, capacity));
-    if !advice.senders.iter().any(|group| group.conduct != Conduct::Flood) {
+    if !advice.senders.iter().any(|group| group.conduct != GroupConduct::Flood) {
         advice.verdict = Conclusion::NobodyToHelp;
         return Ok(Advised { advice, tried: None, damage });
     }
@@ -307,7 +307,7 @@ pub fn advise(job: &Advise, watch: &dyn Watch) -> Result<Advised, AdviseError> {
     Ok(Advised { advice, tried: Some((scenario, outcomes)), damage })
 }
 
-fn seen(survey: &Survey, loaded: &survey::Loaded<'_>, load: &Load) -> Seen {
+fn seen(survey: &Survey, loaded: &survey::Loaded<'_>, load: &LinkLoad) -> Seen {
     let seconds = survey.last.as_nanos() as f64 / 1e9;
     let ways = || loaded.flows.iter().map(|flow| flow.way());
     let sent: u64 = ways().map(|way| way.data_packets).sum();
@@ -324,7 +324,7 @@ fn seen(survey: &Survey, loaded: &survey::Loaded<'_>, load: &Load) -> Seen {
 
 /// The traffic rebuilt.
 fn rebuilt(job: &Advise, senders: &[Senders]) -> Result<Rebuilt, AdviseError> {
-    let setting = Setting {
+    let setting = RebuildSetting {
         rate: job.rate,
         limit: job.limit,
         mean_packet: job.mean_packet,
@@ -342,7 +342,7 @@ fn tried(
     job: &Advise,
     scenario: &Scenario,
     watch: &dyn Watch,
-) -> Result<Vec<Outcome>, AdviseError> {
+) -> Result<Vec<QueueOutcome>, AdviseError> {
     let (scenario, queues) = (scenario.clone(), job.queues.clone());
     let of = Job { scenario, queues, flows: false, series: false, threads: None };
     run(&of, &Rest(watch)).map_err(|error| match error {

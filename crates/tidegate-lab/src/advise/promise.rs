@@ -2,9 +2,9 @@
 use serde::Serialize;
 use tidegate_report::{Document, Figure, Group};
 
-use super::judge::{Judgement, Spot};
+use super::judge::{CongestedSenders, Spot};
 use super::rebuild::fair_rates;
-use super::senders::{Conduct, Senders};
+use super::senders::{GroupConduct, Senders};
 use crate::spec::QueueSpec;
 use crate::stats::{figure, mean};
 
@@ -32,11 +32,11 @@ pub struct Promise {
 
 /// A user is a sender that a flood could harm.
 fn is_user(group: &Senders) -> bool {
-    group.goes_on() || group.conduct == Conduct::Thin
+    group.goes_on() || group.conduct == GroupConduct::Thin
 }
 
 /// What users get now, as far as the capture shows it.
-pub(super) fn now(judgement: &Judgement<'_>, senders: &[Senders], capacity: f64) -> Promise {
+pub(super) fn now(judgement: &CongestedSenders<'_>, senders: &[Senders], capacity: f64) -> Promise {
     let fair = fair_rates(senders, capacity);
     // What of a steady sender's packets came through shows behind the queue only.
     let seen = |group: &Senders| group.goes_on() || judgement.spot == Spot::Behind;
@@ -48,7 +48,7 @@ pub(super) fn now(judgement: &Judgement<'_>, senders: &[Senders], capacity: f64)
     let least = users.iter().filter_map(|(g, fair)| Some(g.each.first()? / fair));
     let worst = least.fold(f64::INFINITY, f64::min);
     let rates = group_rates(judgement, senders, capacity);
-    let transfers = senders.iter().filter(|g| g.conduct == Conduct::Short);
+    let transfers = senders.iter().filter(|g| g.conduct == GroupConduct::Short);
     let took: Vec<f64> = transfers.flat_map(|g| g.took_ms.iter().copied()).collect();
     let waits: Vec<f64> = judgement
         .flows
@@ -70,10 +70,14 @@ pub(super) fn now(judgement: &Judgement<'_>, senders: &[Senders], capacity: f64)
 
 /// What each group got, in bit/s, where that shows. Before the queue a flood's rate is what it
 /// asked for: it got what others left.
-fn group_rates(judgement: &Judgement<'_>, senders: &[Senders], capacity: f64) -> Vec<Option<f64>> {
+fn group_rates(
+    judgement: &CongestedSenders<'_>,
+    senders: &[Senders],
+    capacity: f64,
+) -> Vec<Option<f64>> {
     let asked = |group: &Senders| group.demand().unwrap_or(0.0) * f64::from(group.count);
     let got = |group: &Senders| match group.conduct {
-        Conduct::Short => None,
+        GroupConduct::Short => None,
         _ => Some(group.each.iter().sum::<f64>()),
     };
     let reacting = senders.iter().filter(|g| g.responsive()).filter_map(got).sum::<f64>();
@@ -90,7 +94,7 @@ fn group_rates(judgement: &Judgement<'_>, senders: &[Senders], capacity: f64) ->
 }
 
 fn flood(senders: &[Senders], rates: &[Option<f64>]) -> Option<f64> {
-    let floods = senders.iter().zip(rates).filter(|(g, _)| g.conduct == Conduct::Flood);
+    let floods = senders.iter().zip(rates).filter(|(g, _)| g.conduct == GroupConduct::Flood);
     let all: Vec<f64> = floods.filter_map(|(_, rate)| *rate).collect();
     (!all.is_empty()).then(|| all.iter().sum())
 }
@@ -124,8 +128,9 @@ pub(super) fn simulated(
     let due: f64 = users.iter().map(|(g, _, fair)| f64::from(g.count) * fair).sum();
     let count: f64 = users.iter().map(|(g, ..)| f64::from(g.count)).sum();
     let got = by_seed(&users);
-    let floods: Vec<_> = of_kind(Conduct::Flood).copied().collect();
-    let transfers = of_kind(Conduct::Short).filter_map(|(_, result, _)| result.completion_ms.p95);
+    let floods: Vec<_> = of_kind(GroupConduct::Flood).copied().collect();
+    let transfers =
+        of_kind(GroupConduct::Short).filter_map(|(_, result, _)| result.completion_ms.p95);
     Promise {
         queue: spec.label(),
         worst: users.iter().filter_map(worst).min_by(|a, b| a.mean().total_cmp(&b.mean())),

@@ -5,20 +5,20 @@ use tidegate::{Bytes, Rate, Size};
 use tidegate_report::fair::max_min;
 
 use super::round_trip::USUAL_RTT_MS;
-use super::senders::{Conduct, Senders, picked, rate, span};
+use super::senders::{GroupConduct, Senders, picked, rate, span};
 use crate::problem::Problems;
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
 
 /// Simulated packets of all replications together, each counted as often as it is [`dear`].
 const EFFORT: f64 = 20e6;
-/// The same where many or far senders need more time. On two cores of 2026, shared with others, that
-/// took eight seconds of each.
+/// The same where many or far senders need more time. On two cores of 2026, shared with others,
+/// that took eight seconds of each.
 const MOST_EFFORT: f64 = 32e6;
 /// Flows whose state the first caches hold.
 const AT_HAND: f64 = 20.0;
-/// With so many times the flows at hand a packet takes this power of it longer. On a busy machine it
-/// took 0.3 us with 20 flows, 0.5 us with 200, 2.5 us with 2000; on an idle one more flows cost
+/// With so many times the flows at hand a packet takes this power of it longer. On a busy machine
+/// it took 0.3 us with 20 flows, 0.5 us with 200, 2.5 us with 2000; on an idle one more flows cost
 /// less.
 const DEARER: f64 = 0.35;
 /// Replications if nobody says how many: the first number where time is short. Then long ones are
@@ -42,7 +42,7 @@ const ACCESS: f64 = 1e9;
 const HEADERS: f64 = 66.0;
 
 /// What a scenario is made for.
-pub(super) struct Setting<'s> {
+pub(super) struct RebuildSetting<'s> {
     pub(super) rate: Rate,
     pub(super) limit: Size,
     pub(super) mean_packet: Bytes,
@@ -63,8 +63,11 @@ pub(super) type Rebuilt = (Scenario, Option<(f64, f64)>);
 ///
 /// # Errors
 /// A queue that cannot be. Everything else holds by how it is made.
-pub(super) fn scenario(setting: &Setting<'_>, senders: &[Senders]) -> Result<Rebuilt, Problems> {
-    let length = Length::new(setting, senders);
+pub(super) fn scenario(
+    setting: &RebuildSetting<'_>,
+    senders: &[Senders],
+) -> Result<Rebuilt, Problems> {
+    let length = SimulatedLength::new(setting, senders);
     let mut text = String::new();
     head(&mut text, setting, senders, length);
     for group in senders {
@@ -82,17 +85,17 @@ pub(super) fn scenario(setting: &Setting<'_>, senders: &[Senders]) -> Result<Reb
 
 /// How much is simulated.
 #[derive(Clone, Copy, Debug)]
-struct Length {
+struct SimulatedLength {
     seeds: u32,
     seconds: f64,
     /// What many or far senders need, in s.
     least: f64,
 }
 
-impl Length {
+impl SimulatedLength {
     /// As long as the effort lasts, and long enough for many and far senders, if there is a way:
     /// with fewer replications.
-    fn new(setting: &Setting<'_>, senders: &[Senders]) -> Length {
+    fn new(setting: &RebuildSetting<'_>, senders: &[Senders]) -> SimulatedLength {
         let (line, fixed) = packets_a_second(setting, senders);
         let per_second = (line + fixed) * dear(senders);
         let users = senders.iter().filter(|group| group.goes_on());
@@ -108,7 +111,7 @@ impl Length {
         let many = || (SEEDS.0..=SEEDS.1).rev().find(|&seeds| most(seeds) >= least);
         let seeds = setting.seeds.unwrap_or_else(|| many().unwrap_or(SEEDS.0));
         let seconds = lasts(EFFORT, queues, seeds).clamp(least, least.max(SECONDS.1));
-        Length { seeds, seconds: seconds.min(most(seeds)).max(SHORTEST), least }
+        SimulatedLength { seeds, seconds: seconds.min(most(seeds)).max(SHORTEST), least }
     }
 }
 
@@ -118,7 +121,7 @@ fn farthest(senders: &[Senders]) -> f64 {
 }
 
 /// About how many packets the line sends, and how many those make who heed nothing.
-fn packets_a_second(setting: &Setting<'_>, senders: &[Senders]) -> (f64, f64) {
+fn packets_a_second(setting: &RebuildSetting<'_>, senders: &[Senders]) -> (f64, f64) {
     let capacity = setting.rate.as_bps() as f64;
     let fixed = senders.iter().filter_map(|group| {
         Some(group.demand()? * f64::from(group.count) / (f64::from(group.packet) * 8.0))
@@ -145,7 +148,12 @@ fn usual_round_trip(senders: &[Senders]) -> f64 {
     all.get(all.len() / 2).copied().unwrap_or(USUAL_RTT_MS)
 }
 
-fn head(text: &mut String, setting: &Setting<'_>, senders: &[Senders], length: Length) {
+fn head(
+    text: &mut String,
+    setting: &RebuildSetting<'_>,
+    senders: &[Senders],
+    length: SimulatedLength,
+) {
     let fixed = senders.iter().filter_map(|g| g.demand());
     let capacity = setting.rate.as_bps() as f64;
     let access = rate(fixed.fold(ACCESS.max(10.0 * capacity), |most, bps| most.max(4.0 * bps)));
@@ -173,11 +181,11 @@ fn write_group(text: &mut String, group: &Senders, usual_ms: f64, seconds: f64) 
     let _ = writeln!(text, "ecn = \"{}\"", if group.ecn { "on" } else { "off" });
     let count = group.count.min(MOST_FLOWS);
     match group.conduct {
-        Conduct::Users | Conduct::Quic | Conduct::Untold => {
+        GroupConduct::Users | GroupConduct::Quic | GroupConduct::Untold => {
             let _ = writeln!(text, "count = {count}\nsource = \"cubic\"");
             write_tcp(text);
         }
-        Conduct::Short => {
+        GroupConduct::Short => {
             let gap = 1.0 / group.arrivals_per_s.unwrap_or(1.0).max(1e-3);
             let count = (seconds / gap * 1.3 + 10.0).min(f64::from(MOST_FLOWS)) as u32;
             let sizes = wire_sizes(group).into_iter().map(|size| format!("{size} B"));
@@ -190,7 +198,7 @@ fn write_group(text: &mut String, group: &Senders, usual_ms: f64, seconds: f64) 
             );
             write_tcp(text);
         }
-        Conduct::Flood | Conduct::Thin => {
+        GroupConduct::Flood | GroupConduct::Thin => {
             let share = f64::from(group.count) / f64::from(count);
             let _ = writeln!(text, "count = {count}");
             write_fixed(text, group, share);
@@ -244,7 +252,7 @@ pub(super) fn fair_rates(senders: &[Senders], capacity: f64) -> Vec<f64> {
     let mut demands = vec![];
     for (index, group) in senders.iter().enumerate() {
         let one = match group.conduct {
-            Conduct::Short => vec![short(group)],
+            GroupConduct::Short => vec![short(group)],
             _ => vec![group.demand().unwrap_or(f64::INFINITY); group.count as usize],
         };
         demands.extend(one.into_iter().map(|demand| (index, demand)));
@@ -265,7 +273,7 @@ mod tests {
     fn users(count: u32, round_trip_ms: f64) -> [Senders; 1] {
         [Senders {
             name: "users".into(),
-            conduct: Conduct::Users,
+            conduct: GroupConduct::Users,
             count,
             ecn: false,
             round_trips_ms: vec![round_trip_ms],
@@ -283,7 +291,7 @@ mod tests {
 
     fn length(rate: &str, seeds: Option<u32>, senders: &[Senders]) -> (u32, f64, bool) {
         let queues = super::super::usual();
-        let setting = Setting {
+        let setting = RebuildSetting {
             rate: rate.parse().unwrap(),
             limit: "100 packets".parse().unwrap(),
             mean_packet: Bytes::new(1000),
@@ -293,7 +301,7 @@ mod tests {
             seed: 1,
             name: "capture",
         };
-        let Length { seeds, seconds, least } = Length::new(&setting, senders);
+        let SimulatedLength { seeds, seconds, least } = SimulatedLength::new(&setting, senders);
         let (line, _) = packets_a_second(&setting, senders);
         let packets = line * seconds * 11.0 * f64::from(seeds) * dear(senders);
         assert!(packets < 1.001 * MOST_EFFORT * f64::from(seeds.div_ceil(SEEDS.1)), "{packets}");

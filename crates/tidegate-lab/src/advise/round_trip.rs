@@ -22,7 +22,7 @@ pub(super) const USUAL_RTT_MS: f64 = 40.0;
 
 /// From the passing of one end's packets to the passing of the other's answers.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Half {
+pub(super) struct HalfTrip {
     least: Option<Span>,
     sum: u64,
     count: u64,
@@ -36,8 +36,8 @@ pub(super) struct Half {
 /// What is known of a connection's round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RoundTrips {
-    halves: [Half; 2],
-    opening: Opening,
+    halves: [HalfTrip; 2],
+    opening: HandshakeStage,
     handshake: Option<Span>,
     /// From the server's SYN to its first data: a round trip, and the time to find an answer.
     reply: Option<Span>,
@@ -45,7 +45,7 @@ pub(super) struct RoundTrips {
 
 /// How far a handshake has come.
 #[derive(Clone, Copy, Debug, Default)]
-enum Opening {
+enum HandshakeStage {
     /// Its beginning was not seen.
     #[default]
     Unseen,
@@ -59,7 +59,7 @@ enum Opening {
 
 /// How a round trip came to be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Known {
+pub(super) enum KnownBy {
     /// From packets and their answers, on both sides.
     Answers,
     /// From the handshake.
@@ -72,14 +72,15 @@ pub(super) enum Known {
     AtLeast,
 }
 
-impl Half {
+impl HalfTrip {
     fn sample(&mut self, span: Span) {
         self.least = Some(self.least.map_or(span, |least| least.min(span)));
         self.sum = self.sum.saturating_add(span.as_nanos());
         self.count += 1;
     }
 
-    /// Takes a sample of the handshake, in which no packet waits long: the mean knows nothing of it.
+    /// Takes a sample of the handshake, in which no packet waits long: the mean knows nothing of
+    /// it.
     fn opened(&mut self, span: Span) {
         if span < LONGEST {
             self.least = Some(self.least.map_or(span, |least| least.min(span)));
@@ -139,41 +140,43 @@ impl RoundTrips {
 
     fn open(&mut self, now: Time, from: usize, segment: &Segment) {
         self.opening = match (self.opening, segment.opens) {
-            (Opening::Over, _) => Opening::Over,
-            (Opening::Unseen, true) if segment.ack.is_none() => Opening::Asked(from, now),
-            (Opening::Unseen, true) => Opening::Answered(from, now, None),
-            (Opening::Asked(client, asked), true) if from != client => {
+            (HandshakeStage::Over, _) => HandshakeStage::Over,
+            (HandshakeStage::Unseen, true) if segment.ack.is_none() => {
+                HandshakeStage::Asked(from, now)
+            }
+            (HandshakeStage::Unseen, true) => HandshakeStage::Answered(from, now, None),
+            (HandshakeStage::Asked(client, asked), true) if from != client => {
                 self.halves[client].opened(now.since(asked));
-                Opening::Answered(from, now, Some(asked))
+                HandshakeStage::Answered(from, now, Some(asked))
             }
-            (_, true) => Opening::Over,
-            (Opening::Asked(client, asked), false) if from == client => {
+            (_, true) => HandshakeStage::Over,
+            (HandshakeStage::Asked(client, asked), false) if from == client => {
                 self.handshake = Some(now.since(asked));
-                Opening::Over
+                HandshakeStage::Over
             }
-            (Opening::Answered(server, answered, asked), false) if from != server => {
+            (HandshakeStage::Answered(server, answered, asked), false) if from != server => {
                 self.halves[server].opened(now.since(answered));
                 self.handshake = asked.map(|asked| now.since(asked));
-                Opening::Over
+                HandshakeStage::Over
             }
-            (Opening::Answered(server, answered, _), false)
+            (HandshakeStage::Answered(server, answered, _), false)
                 if from == server && segment.payload > 0 =>
             {
                 self.reply = Some(now.since(answered));
-                Opening::Over
+                HandshakeStage::Over
             }
             (opening, false) => opening,
         };
     }
 
     /// The least round trip, and how it is known.
-    pub(super) fn least(&self) -> Option<(Span, Known)> {
+    pub(super) fn least(&self) -> Option<(Span, KnownBy)> {
         let [there, back] = self.halves.map(|half| half.least);
-        let answers = there.zip(back).map(|(there, back)| (there + back, Known::Answers));
-        let handshake = self.handshake.map(|span| (span, Known::Handshake));
-        let likely = |known: &(Span, Known)| known.0 < LONGEST;
+        let answers = there.zip(back).map(|(there, back)| (there + back, KnownBy::Answers));
+        let handshake = self.handshake.map(|span| (span, KnownBy::Handshake));
+        let likely = |known: &(Span, KnownBy)| known.0 < LONGEST;
         let sure = [answers, handshake].into_iter().flatten().filter(likely).min();
-        sure.or(self.reply.map(|span| (span, Known::Reply)).filter(likely))
+        sure.or(self.reply.map(|span| (span, KnownBy::Reply)).filter(likely))
     }
 
     /// The least way from here to the other end of what the end `from` sends, and back.
@@ -191,7 +194,7 @@ impl RoundTrips {
 /// A round trip that is to be filled: what is known of it, and its halves and the hosts at their
 /// ends, the receiver's first.
 pub(super) struct Halves<'j> {
-    pub(super) known: &'j mut Option<(Span, Known)>,
+    pub(super) known: &'j mut Option<(Span, KnownBy)>,
     pub(super) halves: [Option<Span>; 2],
     pub(super) hosts: [Address; 2],
 }
@@ -219,9 +222,9 @@ pub(super) fn fill(all: &mut [Halves<'_>], usual: Span) {
     let rest = [0, 1].map(|half| median(both.iter().map(|halves| halves[half])));
     for trip in all.iter_mut() {
         let [Some(there), Some(back)] = trip.halves else { continue };
-        let answers = (there + back, Known::Answers);
+        let answers = (there + back, KnownBy::Answers);
         // What is known by a reply is known least.
-        let known = trip.known.filter(|(_, how)| *how != Known::Reply);
+        let known = trip.known.filter(|(_, how)| *how != KnownBy::Reply);
         *trip.known = Some(known.map_or(answers, |known| known.min(answers)));
     }
     let whole = median(all.iter().filter_map(|trip| Some((*trip.known)?.0))).unwrap_or(usual);
@@ -232,8 +235,8 @@ pub(super) fn fill(all: &mut [Halves<'_>], usual: Span) {
             _ => continue,
         };
         *trip.known = Some(match missing {
-            Some(missing) => (half + missing, Known::Half),
-            None => (half.max(whole), Known::AtLeast),
+            Some(missing) => (half + missing, KnownBy::Half),
+            None => (half.max(whole), KnownBy::AtLeast),
         });
     }
 }
@@ -256,7 +259,7 @@ mod tests {
         Time::from_nanos(n * 1_000_000)
     }
 
-    fn least(rtt: &RoundTrips) -> Option<(u64, Known)> {
+    fn least(rtt: &RoundTrips) -> Option<(u64, KnownBy)> {
         rtt.least().map(|(span, known)| (span.as_nanos() / 1_000_000, known))
     }
 
@@ -272,7 +275,7 @@ mod tests {
             }
             rtt.pass(ms(40), 0, &segment(1, 0, Some(10)));
             // Who has both sides of it has both halves.
-            let known = if both { Known::Answers } else { Known::Handshake };
+            let known = if both { KnownBy::Answers } else { KnownBy::Handshake };
             assert_eq!(least(&rtt), Some((40, known)), "{both}");
         }
         let mut again = RoundTrips::default();
@@ -287,7 +290,7 @@ mod tests {
         let mut server = RoundTrips::default();
         server.pass(ms(0), 0, &answer);
         server.pass(ms(50), 0, &segment(10, 100, Some(70)));
-        assert_eq!(least(&server), Some((50, Known::Reply)));
+        assert_eq!(least(&server), Some((50, KnownBy::Reply)));
     }
 
     #[test]
@@ -304,7 +307,7 @@ mod tests {
         }
         // The way to end 1 and back takes 30 ms at least. The way to end 0 and back is answered
         // by the next data, which passes 64 ms after the fourth acknowledgement.
-        assert_eq!(least(&rtt), Some((30 + 64, Known::Answers)));
+        assert_eq!(least(&rtt), Some((30 + 64, KnownBy::Answers)));
         let mut data = RoundTrips::default();
         data.pass(ms(0), 0, &segment(0, 1000, None));
         data.again(0);
@@ -337,10 +340,10 @@ mod tests {
     }
 
     /// What is known of a round trip, its halves, in ms, and its hosts.
-    type Trip = (Option<(u64, Known)>, [Option<u64>; 2], [u8; 2]);
+    type Trip = (Option<(u64, KnownBy)>, [Option<u64>; 2], [u8; 2]);
 
     /// What becomes of what is known of `trips`, in ms.
-    fn filled(trips: &[Trip]) -> Vec<(u64, Known)> {
+    fn filled(trips: &[Trip]) -> Vec<(u64, KnownBy)> {
         let span = Span::from_millis;
         let known = trips.iter().map(|(known, ..)| known.map(|(ms, how)| (span(ms), how)));
         let mut known: Vec<_> = known.collect();
@@ -360,29 +363,29 @@ mod tests {
         assert_eq!((one.least(), halves), (None, [Some(Span::from_millis(30)), None]));
         let seen = |there, hosts| (None, [Some(there), None], hosts);
         let other = |there: u64, back: u64, hosts| {
-            let sum = Some((there + back, Known::Answers));
+            let sum = Some((there + back, KnownBy::Answers));
             (sum, [Some(there), Some(back)], hosts)
         };
         let others = [other(1, 5, [3, 4]), other(2, 7, [5, 6]), other(3, 9, [7, 8])];
         let all = [&[seen(30, [1, 2])], &others[..]].concat();
-        assert_eq!(filled(&all)[0], (30 + 7, Known::Half));
+        assert_eq!(filled(&all)[0], (30 + 7, KnownBy::Half));
         let near = filled(&[seen(30, [1, 2])])[0];
-        assert_eq!(near, (40, Known::AtLeast), "no more is known than that it is longer");
-        assert_eq!(filled(&[seen(50, [1, 2])])[0], (50, Known::AtLeast), "no less than was seen");
+        assert_eq!(near, (40, KnownBy::AtLeast), "no more is known than that it is longer");
+        assert_eq!(filled(&[seen(50, [1, 2])])[0], (50, KnownBy::AtLeast), "no less than was seen");
     }
 
     #[test]
     fn the_way_to_a_host_is_the_same_for_all() {
         let known = |ms, how| Some((ms, how));
         let trips = filled(&[
-            (known(20, Known::Answers), [Some(19), Some(1)], [1, 2]),
+            (known(20, KnownBy::Answers), [Some(19), Some(1)], [1, 2]),
             // Began while the queue was full.
-            (known(121, Known::Answers), [Some(119), Some(2)], [1, 3]),
-            (known(161, Known::Answers), [Some(119), Some(42)], [1, 4]),
-            (known(300, Known::Reply), [None, Some(7)], [1, 5]),
-            (known(90, Known::Handshake), [None, None], [9, 8]),
+            (known(121, KnownBy::Answers), [Some(119), Some(2)], [1, 3]),
+            (known(161, KnownBy::Answers), [Some(119), Some(42)], [1, 4]),
+            (known(300, KnownBy::Reply), [None, Some(7)], [1, 5]),
+            (known(90, KnownBy::Handshake), [None, None], [9, 8]),
         ]);
-        let by_answers = [20, 21, 61, 26].map(|ms| (ms, Known::Answers));
-        assert_eq!((&trips[..4], trips[4]), (&by_answers[..], (90, Known::Handshake)));
+        let by_answers = [20, 21, 61, 26].map(|ms| (ms, KnownBy::Answers));
+        assert_eq!((&trips[..4], trips[4]), (&by_answers[..], (90, KnownBy::Handshake)));
     }
 }

@@ -3,7 +3,7 @@ use serde::Serialize;
 use tidegate::{Rate, Span};
 
 use super::conversation::DirectedFlow;
-use super::judge::{Judged, Judgement, Kind, Spot};
+use super::judge::{CongestedSenders, Judged, SenderKind, Spot};
 
 /// Groups of one kind; what is left over goes with the last.
 const MOST_GROUPS: usize = 6;
@@ -20,7 +20,7 @@ pub(super) const MOST_LISTED: usize = 1000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Conduct {
+pub enum GroupConduct {
     /// TCP that goes on and heeds losses.
     Users,
     /// Transfers over TCP that end.
@@ -42,7 +42,7 @@ pub struct Senders {
     /// Its name in the scenario and in results.
     pub name: String,
     /// What kind they are.
-    pub conduct: Conduct,
+    pub conduct: GroupConduct,
     /// How many.
     pub count: u32,
     /// Whether they speak ECN.
@@ -79,12 +79,15 @@ const NAMED: usize = 3;
 impl Senders {
     /// Whether they heed losses, as far as anybody can tell.
     pub fn responsive(&self) -> bool {
-        matches!(self.conduct, Conduct::Users | Conduct::Short | Conduct::Quic | Conduct::Untold)
+        matches!(
+            self.conduct,
+            GroupConduct::Users | GroupConduct::Short | GroupConduct::Quic | GroupConduct::Untold
+        )
     }
 
     /// Whether they go on, and so have a share.
     pub fn goes_on(&self) -> bool {
-        self.responsive() && self.conduct != Conduct::Short
+        self.responsive() && self.conduct != GroupConduct::Short
     }
 
     /// What each asks for in the mean; none for what takes all it gets.
@@ -100,17 +103,23 @@ impl Senders {
 }
 
 /// The groups of `judgement` on a link of `rate`.
-pub(super) fn groups(judgement: &Judgement<'_>, grid: super::conversation::Grid) -> Vec<Senders> {
-    let pen =
-        Pen { judgement, seconds: judgement.window.seconds(grid), step_ms: grid.seconds() * 1e3 };
+pub(super) fn groups(
+    judgement: &CongestedSenders<'_>,
+    grid: super::conversation::TimeGrid,
+) -> Vec<Senders> {
+    let pen = GroupWriter {
+        judgement,
+        seconds: judgement.window.seconds(grid),
+        step_ms: grid.seconds() * 1e3,
+    };
     let mut groups = vec![];
     let kinds = [
-        (Kind::Long, Conduct::Users, "users"),
-        (Kind::Quic, Conduct::Quic, "quic"),
-        (Kind::Untold, Conduct::Untold, "untold"),
-        (Kind::Short, Conduct::Short, "transfers"),
-        (Kind::Thin, Conduct::Thin, "thin"),
-        (Kind::Flood, Conduct::Flood, "flood"),
+        (SenderKind::Long, GroupConduct::Users, "users"),
+        (SenderKind::Quic, GroupConduct::Quic, "quic"),
+        (SenderKind::Untold, GroupConduct::Untold, "untold"),
+        (SenderKind::Short, GroupConduct::Short, "transfers"),
+        (SenderKind::Thin, GroupConduct::Thin, "thin"),
+        (SenderKind::Flood, GroupConduct::Flood, "flood"),
     ];
     for (kind, conduct, name) in kinds {
         let mut of_kind: Vec<&Judged<'_>> =
@@ -136,9 +145,12 @@ fn capable(judged: &Judged<'_>) -> bool {
 }
 
 /// Flows at a fixed rate by their rates, the greatest first; others all together.
-fn parts<'j, 's>(mut flows: Vec<&'j Judged<'s>>, conduct: Conduct) -> Vec<Vec<&'j Judged<'s>>> {
+fn parts<'j, 's>(
+    mut flows: Vec<&'j Judged<'s>>,
+    conduct: GroupConduct,
+) -> Vec<Vec<&'j Judged<'s>>> {
     flows.sort_by(|a, b| b.rate.total_cmp(&a.rate));
-    let by_rate = matches!(conduct, Conduct::Flood | Conduct::Thin);
+    let by_rate = matches!(conduct, GroupConduct::Flood | GroupConduct::Thin);
     let mut parts: Vec<Vec<&Judged<'_>>> = vec![];
     for flow in flows {
         let full = parts.len() == MOST_GROUPS;
@@ -154,18 +166,24 @@ fn parts<'j, 's>(mut flows: Vec<&'j Judged<'s>>, conduct: Conduct) -> Vec<Vec<&'
 }
 
 /// What groups are written from.
-struct Pen<'j, 's> {
-    judgement: &'j Judgement<'s>,
+struct GroupWriter<'j, 's> {
+    judgement: &'j CongestedSenders<'s>,
     seconds: f64,
     step_ms: f64,
 }
 
-impl Pen<'_, '_> {
-    fn senders(&self, flows: &[&Judged<'_>], conduct: Conduct, name: String, ecn: bool) -> Senders {
+impl GroupWriter<'_, '_> {
+    fn senders(
+        &self,
+        flows: &[&Judged<'_>],
+        conduct: GroupConduct,
+        name: String,
+        ecn: bool,
+    ) -> Senders {
         let count = flows.len().max(1) as f64;
         let sum = |of: fn(&Judged<'_>) -> f64| flows.iter().map(|j| of(j)).sum::<f64>();
         let packets = sum(|j| j.sent.packets as f64).max(1.0);
-        let fixed = matches!(conduct, Conduct::Flood | Conduct::Thin);
+        let fixed = matches!(conduct, GroupConduct::Flood | GroupConduct::Thin);
         let rate = if fixed {
             sum(|j| j.rate) / count * self.thinned(conduct)
         } else {
@@ -193,17 +211,17 @@ impl Pen<'_, '_> {
             periods_ms: flows
                 .first()
                 .map_or_else(Default::default, |j| (step(&j.sent.on), step(&j.sent.off))),
-            arrivals_per_s: (conduct == Conduct::Short).then(|| count / self.seconds),
+            arrivals_per_s: (conduct == GroupConduct::Short).then(|| count / self.seconds),
             took_ms: took(flows),
         }
     }
 
     /// By what a rate grows that was captured behind the queue: what was lost there is missing.
-    fn thinned(&self, conduct: Conduct) -> f64 {
-        if self.judgement.spot != Spot::Behind || conduct != Conduct::Flood {
+    fn thinned(&self, conduct: GroupConduct) -> f64 {
+        if self.judgement.spot != Spot::Behind || conduct != GroupConduct::Flood {
             return 1.0;
         }
-        let users = self.judgement.flows.iter().filter(|j| j.kind == Kind::Long);
+        let users = self.judgement.flows.iter().filter(|j| j.kind == SenderKind::Long);
         let (lost, packets) = users
             .fold((0, 0), |(lost, packets), j| (lost + j.sent.again, packets + j.sent.packets));
         (packets + lost) as f64 / packets.max(1) as f64
@@ -224,8 +242,8 @@ impl Pen<'_, '_> {
     }
 
     /// What each got; of transfers that end, how much each sent.
-    fn each(&self, flows: &[&Judged<'_>], conduct: Conduct) -> Vec<f64> {
-        if conduct == Conduct::Short {
+    fn each(&self, flows: &[&Judged<'_>], conduct: GroupConduct) -> Vec<f64> {
+        if conduct == GroupConduct::Short {
             let mut by_time: Vec<_> = flows.iter().map(|j| j.flow).collect();
             by_time.sort_by_key(|flow| flow.way().first);
             return by_time.iter().map(|flow| self.size(*flow).max(1) as f64).collect();
@@ -241,8 +259,8 @@ impl Pen<'_, '_> {
         each
     }
 
-    /// How much a transfer sends. One that has not ended has sent a part: it is taken to be as large
-    /// as the median of those larger ones that have.
+    /// How much a transfer sends. One that has not ended has sent a part: it is taken to be as
+    /// large as the median of those larger ones that have.
     fn size(&self, flow: DirectedFlow<'_>) -> u64 {
         let sent = flow.way().once();
         if flow.ended().is_some() {

@@ -29,7 +29,7 @@ struct Hole {
 
 /// What a segment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SegmentKind {
     /// Bytes that come after all others.
     New,
     /// Bytes that passed before.
@@ -47,7 +47,7 @@ fn behind(a: u32, b: u32) -> i32 {
 
 impl Sequence {
     /// At `now`, `length` bytes from `from` on pass, at least one.
-    pub(super) fn pass(&mut self, now: Time, from: u32, length: u32) -> Kind {
+    pub(super) fn pass(&mut self, now: Time, from: u32, length: u32) -> SegmentKind {
         let to = from.wrapping_add(length);
         let next = *self.next.get_or_insert(from);
         if behind(next, from) >= 0 {
@@ -55,24 +55,24 @@ impl Sequence {
                 self.holes.push(Hole { from: next, to: from, since: now });
             }
             self.next = Some(to);
-            return Kind::New;
+            return SegmentKind::New;
         }
         if let Some(since) = self.fill(from, to) {
             if now.since(since) < OVERTAKEN {
-                return Kind::Other;
+                return SegmentKind::Other;
             }
             self.filled += 1;
-            return Kind::Filled;
+            return SegmentKind::Filled;
         }
         if behind(next, to) > 0 {
             self.next = Some(to);
         }
         // So a sender asks whether a closed window has opened, or whether anybody is there.
         if length == 1 {
-            return Kind::Other;
+            return SegmentKind::Other;
         }
         self.again += 1;
-        Kind::Again
+        SegmentKind::Again
     }
 
     /// Takes `from`..`to` out of the gap in which it begins; since when that was one.
@@ -104,13 +104,13 @@ mod tests {
         let start = u32::MAX - 1500; // it wraps around
         let mut pass =
             |ms, packet: u32| sequence.pass(at(ms), start.wrapping_add(packet * 1000), 1000);
-        assert_eq!([pass(0, 0), pass(1, 1), pass(2, 4)], [Kind::New; 3]);
-        assert_eq!(pass(30, 2), Kind::Filled, "2 and 3 were missing");
-        assert_eq!(pass(31, 3), Kind::Filled);
-        assert_eq!(pass(32, 3), Kind::Again);
-        assert_eq!(pass(33, 0), Kind::Again);
-        assert_eq!(pass(40, 6), Kind::New);
-        assert_eq!(pass(41, 5), Kind::Other, "overtaken");
+        assert_eq!([pass(0, 0), pass(1, 1), pass(2, 4)], [SegmentKind::New; 3]);
+        assert_eq!(pass(30, 2), SegmentKind::Filled, "2 and 3 were missing");
+        assert_eq!(pass(31, 3), SegmentKind::Filled);
+        assert_eq!(pass(32, 3), SegmentKind::Again);
+        assert_eq!(pass(33, 0), SegmentKind::Again);
+        assert_eq!(pass(40, 6), SegmentKind::New);
+        assert_eq!(pass(41, 5), SegmentKind::Other, "overtaken");
         assert_eq!((sequence.filled, sequence.again), (2, 2));
     }
 
@@ -118,7 +118,7 @@ mod tests {
     fn probes_are_no_losses_and_gaps_are_bounded() {
         let mut sequence = Sequence::default();
         sequence.pass(at(0), 100, 50);
-        assert_eq!(sequence.pass(at(9), 149, 1), Kind::Other);
+        assert_eq!(sequence.pass(at(9), 149, 1), SegmentKind::Other);
         for n in 1..10_000 {
             sequence.pass(at(n), 1000 * n as u32, 10);
         }

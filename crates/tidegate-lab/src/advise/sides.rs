@@ -42,7 +42,7 @@ impl Side {
 
 /// Where a sender is: a set of addresses that have to do with each other, and its side in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct SenderPlace {
     pub(super) set: u32,
     pub(super) side: Side,
 }
@@ -53,7 +53,7 @@ impl Sides {
         let (source, destination) = (self.number(source)?, self.number(destination)?);
         let (a, b) = (self.place(source), self.place(destination));
         if a.set != b.set {
-            let depth = |place: Place| self.depths[place.set as usize];
+            let depth = |place: SenderPlace| self.depths[place.set as usize];
             let (above, below) = if depth(a) < depth(b) { (b, a) } else { (a, b) };
             let deepest = depth(above).max(depth(below) + 1);
             // Their firsts are on different sides if the two are on the same side of theirs.
@@ -85,12 +85,12 @@ impl Sides {
     }
 
     /// Where `number` is.
-    pub(super) fn place(&self, number: u32) -> Place {
+    pub(super) fn place(&self, number: u32) -> SenderPlace {
         let (mut at, mut side) = (number, Side::This);
         loop {
             let (parent, turn) = self.parents[at as usize];
             if parent == at {
-                return Place { set: at, side };
+                return SenderPlace { set: at, side };
             }
             (at, side) = (parent, side.seen_from(turn));
         }
@@ -112,7 +112,7 @@ mod tests {
         let passes = [(1, 2), (4, 3), (5, 6), (1, 4), (6, 3), (2, 5), (7, 8)];
         let numbers: Vec<u32> = passes.map(|(a, b)| sides.pass(host(a), host(b)).unwrap()).to_vec();
         assert!(sides.agree());
-        let places: Vec<Place> = numbers.iter().map(|&n| sides.place(n)).collect();
+        let places: Vec<SenderPlace> = numbers.iter().map(|&n| sides.place(n)).collect();
         for (pass, place) in passes.iter().zip(&places).take(6) {
             assert_eq!(place.set, places[0].set);
             let odd = pass.0 % 2 == 1;

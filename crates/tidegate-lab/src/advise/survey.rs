@@ -8,8 +8,8 @@ use tidegate_packet::{
 };
 
 use super::AdviseError;
-use super::conversation::{Conversation, DirectedFlow, Grid, Way, place_of};
-use super::sides::{Place, Sides};
+use super::conversation::{Conversation, DirectedFlow, SentWay, TimeGrid, place_of};
+use super::sides::{SenderPlace, Sides};
 use crate::replication::{Progress, Watch};
 
 /// Conversations that are kept apart; packets of later ones are counted together.
@@ -30,12 +30,12 @@ const JUMBO: u32 = 9_300;
 pub(super) struct Survey {
     pub(super) conversations: Vec<Conversation>,
     pub(super) sides: Sides,
-    pub(super) grid: Grid,
+    pub(super) grid: TimeGrid,
     /// When the last packet passed, counted from the first.
     pub(super) last: Time,
     pub(super) packets: u64,
     /// Packets of conversations that there was no room for.
-    pub(super) others: Way,
+    pub(super) others: SentWay,
     /// How many of its frames were longer than any on a wire.
     pub(super) merged: u64,
     pub(super) backward: u64,
@@ -84,10 +84,10 @@ impl Survey {
         Survey {
             conversations: vec![],
             sides: Sides::default(),
-            grid: Grid { step: STEP },
+            grid: TimeGrid { step: STEP },
             last: Time::ZERO,
             packets: 0,
-            others: Way::default(),
+            others: SentWay::default(),
             merged: 0,
             backward: 0,
             skipped: Skips::default(),
@@ -139,7 +139,7 @@ impl Survey {
     fn halve(&mut self) {
         self.grid.step = self.grid.step + self.grid.step;
         let ways = self.conversations.iter_mut().flat_map(|c| &mut c.ways);
-        let fewer: usize = ways.chain([&mut self.others]).map(Way::halve).sum();
+        let fewer: usize = ways.chain([&mut self.others]).map(SentWay::halve).sum();
         self.cells -= fewer;
     }
 
@@ -150,8 +150,9 @@ impl Survey {
 
     /// The flows in the direction that carries more, and how many bytes go the other way.
     pub(super) fn loaded(&self) -> Loaded<'_> {
-        let mut bytes: BTreeMap<Place, u64> = BTreeMap::new();
-        let places: Vec<Option<Place>> = self.conversations.iter().map(|c| self.place(c)).collect();
+        let mut bytes: BTreeMap<SenderPlace, u64> = BTreeMap::new();
+        let places: Vec<Option<SenderPlace>> =
+            self.conversations.iter().map(|c| self.place(c)).collect();
         for (conversation, place) in self.conversations.iter().zip(&places) {
             for (from, way) in conversation.ways.iter().enumerate() {
                 if let Some(place) = place {
@@ -159,8 +160,8 @@ impl Survey {
                 }
             }
         }
-        let weight = |place: Place| bytes.get(&place).copied().unwrap_or(0);
-        let heavier = |place: Place| weight(place) >= weight(place_of(place, 1));
+        let weight = |place: SenderPlace| bytes.get(&place).copied().unwrap_or(0);
+        let heavier = |place: SenderPlace| weight(place) >= weight(place_of(place, 1));
         let mut loaded = Loaded { flows: vec![], back_bytes: 0, back_packets: 0 };
         for (conversation, place) in self.conversations.iter().zip(places) {
             let [a, b] = &conversation.ways;
@@ -179,7 +180,7 @@ impl Survey {
     }
 
     /// Where the sender of a conversation's first packet is, if the capture has two sides.
-    fn place(&self, conversation: &Conversation) -> Option<Place> {
+    fn place(&self, conversation: &Conversation) -> Option<SenderPlace> {
         conversation.place.filter(|_| self.sides.agree()).map(|number| self.sides.place(number))
     }
 }

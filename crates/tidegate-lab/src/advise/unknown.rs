@@ -2,12 +2,12 @@
 use tidegate::Span;
 use tidegate_report::human;
 
-use super::judge::{Judged, Judgement, Kind, Spot, is_tcp};
-use super::round_trip::Known;
+use super::judge::{CongestedSenders, Judged, SenderKind, Spot, is_tcp};
+use super::round_trip::KnownBy;
 use super::round_trip::USUAL_RTT_MS;
-use super::senders::{Conduct, Senders};
+use super::senders::{GroupConduct, Senders};
 use super::survey::{CONVERSATIONS, Loaded, Survey};
-use super::window::Load;
+use super::window::LinkLoad;
 
 /// Part of the time in which a link is busy whose queue was seldom empty.
 const OFTEN: f64 = 0.8;
@@ -25,9 +25,9 @@ fn count(n: usize, what: &str) -> String {
 
 /// What is not known of who sends, and what was taken for it.
 pub(super) fn of_senders(
-    judgement: &Judgement<'_>,
+    judgement: &CongestedSenders<'_>,
     loaded: &Loaded<'_>,
-    load: &Load,
+    load: &LinkLoad,
     senders: &[Senders],
 ) -> Vec<String> {
     let mut notes = vec![];
@@ -36,14 +36,14 @@ pub(super) fn of_senders(
     }
     notes.extend(spot(judgement, senders));
     let of_kind = |kind| judgement.flows.iter().filter(|j| j.kind == kind).count();
-    match of_kind(Kind::Quic) {
+    match of_kind(SenderKind::Quic) {
         0 => {}
         n => notes.push(format!(
             "{} of QUIC: encryption hides losses and round trips. Taken to react as CUBIC.",
             count(n, "connection")
         )),
     }
-    match of_kind(Kind::Untold) {
+    match of_kind(SenderKind::Untold) {
         0 => {}
         n => notes.push(format!(
             "{} of datagrams both ways at a varying rate: whether losses matter to them does not \
@@ -64,8 +64,8 @@ pub(super) fn of_senders(
     notes
 }
 
-fn spot(judgement: &Judgement<'_>, senders: &[Senders]) -> Option<String> {
-    let floods = senders.iter().any(|group| group.conduct == Conduct::Flood);
+fn spot(judgement: &CongestedSenders<'_>, senders: &[Senders]) -> Option<String> {
+    let floods = senders.iter().any(|group| group.conduct == GroupConduct::Flood);
     match judgement.spot {
         Spot::Before if floods => Some(
             "Captured before the queue: what the flood gets now is what others leave it.".into(),
@@ -82,11 +82,11 @@ fn spot(judgement: &Judgement<'_>, senders: &[Senders]) -> Option<String> {
     }
 }
 
-fn round_trips(judgement: &Judgement<'_>, load: &Load) -> Vec<String> {
+fn round_trips(judgement: &CongestedSenders<'_>, load: &LinkLoad) -> Vec<String> {
     let mut notes = vec![];
-    let reacts = |j: &&Judged<'_>| matches!(j.kind, Kind::Long | Kind::Short);
+    let reacts = |j: &&Judged<'_>| matches!(j.kind, SenderKind::Long | SenderKind::Short);
     let all: Vec<&Judged<'_>> = judgement.flows.iter().filter(reacts).collect();
-    let known = |how: Known| {
+    let known = |how: KnownBy| {
         all.iter().filter(|j| j.round_trip.is_some_and(|(_, known)| known == how)).count()
     };
     let unknown = all.iter().filter(|j| j.round_trip.is_none()).count();
@@ -102,7 +102,7 @@ fn round_trips(judgement: &Judgement<'_>, load: &Load) -> Vec<String> {
             all.len()
         ));
     }
-    match known(Known::Reply) {
+    match known(KnownBy::Reply) {
         0 => {}
         n => notes.push(format!(
             "{} of {} by a server's first data alone, its time to answer included.",
@@ -110,7 +110,7 @@ fn round_trips(judgement: &Judgement<'_>, load: &Load) -> Vec<String> {
             all.len()
         )),
     }
-    notes.extend(halves(known(Known::Half), known(Known::AtLeast), all.len()));
+    notes.extend(halves(known(KnownBy::Half), known(KnownBy::AtLeast), all.len()));
     if load.busy() > OFTEN && unknown < all.len() {
         let busy = human::percent(load.busy());
         notes.push(format!(
@@ -156,7 +156,7 @@ pub(super) fn of_length((seconds, trips): (f64, f64)) -> String {
 }
 
 /// A host with many of the connections, which would be many users.
-fn many(judgement: &Judgement<'_>) -> Option<String> {
+fn many(judgement: &CongestedSenders<'_>) -> Option<String> {
     let mut hosts = std::collections::BTreeMap::new();
     let tcp: Vec<_> = judgement.flows.iter().filter(|j| is_tcp(j.flow)).collect();
     for judged in &tcp {

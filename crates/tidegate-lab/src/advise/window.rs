@@ -1,7 +1,7 @@
 //! When the link was busy, and what a flow sent then.
 use tidegate::Rate;
 
-use super::conversation::{Cell, DirectedFlow, Grid};
+use super::conversation::{DirectedFlow, TimeBin, TimeGrid};
 use super::survey::{Loaded, Survey};
 
 /// A stretch of time in which the link carries so much of its rate is busy. What Ethernet adds to a
@@ -16,23 +16,23 @@ const WEIGHTY: f64 = 0.2;
 
 /// How busy the link was.
 #[derive(Clone, Debug)]
-pub(super) struct Load {
+pub(super) struct LinkLoad {
     /// Bits a second in each stretch.
     rates: Vec<f64>,
     rate: f64,
-    pub(super) grid: Grid,
+    pub(super) grid: TimeGrid,
 }
 
 /// Stretches of time, the last not included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Window {
+pub(super) struct TimeWindow {
     pub(super) from: u32,
     pub(super) to: u32,
 }
 
-impl Load {
+impl LinkLoad {
     /// What the flows in the loaded direction sent.
-    pub(super) fn new(survey: &Survey, loaded: &Loaded<'_>, rate: Rate) -> Load {
+    pub(super) fn new(survey: &Survey, loaded: &Loaded<'_>, rate: Rate) -> LinkLoad {
         let grid = survey.grid;
         let mut rates = vec![0.0; grid.index(survey.last) as usize + 1];
         let cells = loaded.flows.iter().flat_map(|flow| &flow.way().cells);
@@ -50,7 +50,7 @@ impl Load {
         if whole > 0 && left * 2 < grid.step.as_nanos() {
             load.pop();
         }
-        Load { rates: load, rate: rate.as_bps() as f64, grid }
+        LinkLoad { rates: load, rate: rate.as_bps() as f64, grid }
     }
 
     fn count(&self, above: f64) -> u32 {
@@ -73,29 +73,29 @@ impl Load {
     }
 
     /// From the first busy stretch to the last; none if the link is not congested.
-    pub(super) fn congested(&self) -> Option<Window> {
+    pub(super) fn congested(&self) -> Option<TimeWindow> {
         let is_busy = |&rate: &f64| rate > BUSY * self.rate;
         let from = self.rates.iter().position(is_busy)? as u32;
         let to = self.rates.iter().rposition(is_busy)? as u32 + 1;
-        (self.count(BUSY) >= LEAST_BUSY).then_some(Window { from, to })
+        (self.count(BUSY) >= LEAST_BUSY).then_some(TimeWindow { from, to })
     }
 
     /// The part of `window` in which a flood is there that is weighty and steady.
-    pub(super) fn flooded(&self, window: Window, floods: &[(Window, f64)]) -> Window {
+    pub(super) fn flooded(&self, window: TimeWindow, floods: &[(TimeWindow, f64)]) -> TimeWindow {
         let weighty = floods.iter().filter(|(_, rate)| *rate > WEIGHTY * self.rate);
         let heaviest = weighty.max_by(|a, b| a.1.total_cmp(&b.1));
         let Some((on, _)) = heaviest else { return window };
         let (from, to) = (window.from.max(on.from), window.to.min(on.to));
-        if from + LEAST_BUSY <= to { Window { from, to } } else { window }
+        if from + LEAST_BUSY <= to { TimeWindow { from, to } } else { window }
     }
 }
 
-impl Window {
-    pub(super) fn seconds(self, grid: Grid) -> f64 {
+impl TimeWindow {
+    pub(super) fn seconds(self, grid: TimeGrid) -> f64 {
         f64::from(self.to - self.from) * grid.seconds()
     }
 
-    fn cells(self, cells: &[Cell]) -> &[Cell] {
+    fn cells(self, cells: &[TimeBin]) -> &[TimeBin] {
         let from = cells.partition_point(|cell| cell.index < self.from);
         let to = cells.partition_point(|cell| cell.index < self.to);
         &cells[from..to]
@@ -104,13 +104,13 @@ impl Window {
 
 /// What a flow sent within a window.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sent {
+pub(super) struct WindowSent {
     pub(super) packets: u64,
     pub(super) bytes: u64,
     /// Packets that were sent because others were lost.
     pub(super) again: u64,
     /// From the first stretch with a packet to the last.
-    pub(super) span: Option<Window>,
+    pub(super) span: Option<TimeWindow>,
     /// How long it sent, and was silent in between, time after time, in stretches.
     pub(super) on: Vec<u32>,
     pub(super) off: Vec<u32>,
@@ -121,15 +121,15 @@ pub(super) struct Sent {
 /// Less than this part of its busiest stretches is silence.
 const SILENT: f64 = 0.2;
 
-impl Sent {
-    pub(super) fn by(flow: DirectedFlow<'_>, window: Window) -> Sent {
-        Sent::of(window.cells(&flow.way().cells))
+impl WindowSent {
+    pub(super) fn by(flow: DirectedFlow<'_>, window: TimeWindow) -> WindowSent {
+        WindowSent::of(window.cells(&flow.way().cells))
     }
 
-    pub(super) fn of(cells: &[Cell]) -> Sent {
-        let mut sent = Sent::default();
+    pub(super) fn of(cells: &[TimeBin]) -> WindowSent {
+        let mut sent = WindowSent::default();
         let (Some(first), Some(last)) = (cells.first(), cells.last()) else { return sent };
-        sent.span = Some(Window { from: first.index, to: last.index + 1 });
+        sent.span = Some(TimeWindow { from: first.index, to: last.index + 1 });
         for cell in cells {
             sent.packets += u64::from(cell.packets);
             sent.bytes += cell.bytes;
@@ -143,8 +143,8 @@ impl Sent {
     }
 
     /// Finds when it sent: `cells` are those in which it did.
-    fn periods<'a>(&mut self, cells: impl Iterator<Item = &'a Cell>) {
-        let mut run: Vec<&Cell> = vec![];
+    fn periods<'a>(&mut self, cells: impl Iterator<Item = &'a TimeBin>) {
+        let mut run: Vec<&TimeBin> = vec![];
         for cell in cells {
             if let Some(last) = run.last().filter(|last| last.index + 1 != cell.index) {
                 self.off.push(cell.index - last.index - 1);
@@ -156,7 +156,7 @@ impl Sent {
         self.period(&run);
     }
 
-    fn period(&mut self, run: &[&Cell]) {
+    fn period(&mut self, run: &[&TimeBin]) {
         self.on.push(run.len() as u32);
         // The first and the last stretch of sending are not full.
         let midst = run.get(1..run.len().saturating_sub(1)).unwrap_or_default();
@@ -170,7 +170,7 @@ impl Sent {
     }
 
     /// Its rate while it sends, in bit/s.
-    pub(super) fn rate(&self, grid: Grid) -> f64 {
+    pub(super) fn rate(&self, grid: TimeGrid) -> f64 {
         let mean = self.steady.iter().sum::<f64>() / self.steady.len().max(1) as f64;
         let stretches: u32 = self.on.iter().sum();
         let whole = self.bytes as f64 / f64::from(stretches.max(1));
@@ -189,8 +189,8 @@ mod tests {
     use super::*;
     use tidegate::Span;
 
-    fn cells(bytes: &[u64]) -> Vec<Cell> {
-        let cell = |(index, &bytes): (usize, &u64)| Cell {
+    fn cells(bytes: &[u64]) -> Vec<TimeBin> {
+        let cell = |(index, &bytes): (usize, &u64)| TimeBin {
             index: index as u32 + 10,
             packets: 1,
             bytes,
@@ -201,21 +201,21 @@ mod tests {
 
     #[test]
     fn a_sender_that_comes_and_goes() {
-        let sent = Sent::of(&cells(&[
+        let sent = WindowSent::of(&cells(&[
             50, 100, 100, 100, 60, 0, 0, 0, 50, 100, 100, 100, 100, 40, 0, 1, 50, 100, 20,
         ]));
         assert_eq!((sent.on.as_slice(), sent.off.as_slice()), (&[5, 6, 2][..], &[3, 2][..]));
         assert!((sent.duty() - 13.0 / 18.0).abs() < 1e-12);
         assert_eq!(sent.variation(), Some(0.0));
-        let grid = Grid { step: Span::from_millis(100) };
+        let grid = TimeGrid { step: Span::from_millis(100) };
         assert_eq!(sent.rate(grid), 100.0 * 8.0 / 0.1);
-        assert_eq!(sent.span, Some(Window { from: 10, to: 29 }));
+        assert_eq!(sent.span, Some(TimeWindow { from: 10, to: 29 }));
     }
 
     #[test]
     fn nothing_and_little_say_nothing() {
-        assert_eq!(Sent::of(&[]).variation(), None);
-        let one = Sent::of(&cells(&[7]));
+        assert_eq!(WindowSent::of(&[]).variation(), None);
+        let one = WindowSent::of(&cells(&[7]));
         assert_eq!((one.variation(), one.on.as_slice()), (None, &[1][..]));
     }
 }

@@ -8,7 +8,7 @@ use tidegate_packet::{Ends, FlowHasher, FlowKey};
 use tidegate_sim::{Forge as SimForge, ForgedKeys};
 
 use super::network::{mean_packet, queue_dice};
-use super::{Layout, SeedPlan};
+use super::{GroupLayout, SeedPlan};
 use crate::scenario::{Forge, Group, Scenario};
 
 /// The most keys that one group has found to collide with users', and how many it tries.
@@ -28,7 +28,7 @@ pub(crate) fn forged(
     let hasher = FlowHasher::seeded(scenario.run.flow_key.0, seed);
     let of = |(index, group): (usize, &Group)| {
         let (forge, keep) = group.source.forges()?;
-        let layout = Layout { scenario, group, index: index as u32, seed, hasher: &hasher };
+        let layout = GroupLayout { scenario, group, index: index as u32, seed, hasher: &hasher };
         let keys = match forge {
             Forge::Off => None,
             Forge::Random => forged_sources(&hasher),
@@ -52,7 +52,7 @@ fn victims(scenario: &Scenario, plan: &SeedPlan) -> Vec<u64> {
 /// Keys that the watched queue puts to users' places: all places of each are those of some user.
 /// The same dice build the same queue, which is what an attacker can do who knows its secret at the
 /// start. A queue that has no places for flows has no collisions either: there any key is as good.
-fn colliding(layout: &Layout<'_>, plan: &SeedPlan, watched: Option<&AnyConfig>) -> ForgedKeys {
+fn colliding(layout: &GroupLayout<'_>, plan: &SeedPlan, watched: Option<&AnyConfig>) -> ForgedKeys {
     let Some(twin) = watched.and_then(|config| Twin::new(layout, plan, config)) else {
         return ForgedKeys::Fresh;
     };
@@ -79,7 +79,7 @@ struct Twin {
 }
 
 impl Twin {
-    fn new(layout: &Layout<'_>, plan: &SeedPlan, config: &AnyConfig) -> Option<Twin> {
+    fn new(layout: &GroupLayout<'_>, plan: &SeedPlan, config: &AnyConfig) -> Option<Twin> {
         let wire = &plan.wires[plan.watched as usize];
         let mean_packet = mean_packet(layout.scenario);
         let link = Link { rate: wire.rate, limit: wire.limit?, mean_packet };
@@ -98,8 +98,8 @@ impl Twin {
         keys.into_iter().flat_map(of).collect()
     }
 
-    /// Makes `to` the sets of places where the empty queue puts the flow `key`, or counts it: one on
-    /// each level; none where there are no places.
+    /// Makes `to` the sets of places where the empty queue puts the flow `key`, or counts it: one
+    /// on each level; none where there are no places.
     fn places(&self, key: u64, to: &mut Vec<usize>) {
         to.clear();
         let packet = Packet::new(key, 1000);
@@ -141,13 +141,14 @@ fn forged_sources(hasher: &FlowHasher) -> Option<ForgedKeys> {
     }
 }
 
-/// What new connections of one host come to as flow keys; none where the key does not look at ports.
+/// What new connections of one host come to as flow keys; none where the key does not look at
+/// ports.
 fn forged_ports(hasher: &FlowHasher) -> Option<ForgedKeys> {
     matches!(hasher.key(), FlowKey::FiveTuple).then_some(ForgedKeys::FreshOfOneHost)
 }
 
 /// The keys of `number` made-up source addresses to one server.
-fn made_up(layout: &Layout<'_>, number: u32) -> Vec<u64> {
+fn made_up(layout: &GroupLayout<'_>, number: u32) -> Vec<u64> {
     let mut dice = layout.dice("made up", 0);
     let mut ends = || Ends::simulated(dice.bits() as u32, 0x0b00_0001, 1024, 5001);
     (0..number).map(|_| layout.hasher.hash(&ends())).collect()
@@ -170,7 +171,7 @@ mod tests {
         let plan = SeedPlan::new(&scenario, seed);
         let hasher = FlowHasher::seeded(scenario.run.flow_key.0, seed);
         let group = &scenario.groups[1];
-        let layout = Layout { scenario: &scenario, group, index: 1, seed, hasher: &hasher };
+        let layout = GroupLayout { scenario: &scenario, group, index: 1, seed, hasher: &hasher };
         let link = Link {
             rate: Rate::from_bps(10_000_000),
             limit: Size::Bytes(125_000),

@@ -39,7 +39,7 @@ pub fn overloads(scenario: &Scenario) -> Vec<Overload> {
 }
 
 /// A flow with a rate of its own, on its way.
-struct Stream<'p> {
+struct FixedRateStream<'p> {
     number: usize,
     flow: &'p PlannedFlow,
     path: Vec<u32>,
@@ -80,7 +80,7 @@ impl Load {
     }
 }
 
-fn streams<'p>(scenario: &Scenario, plan: &'p SeedPlan) -> Vec<Stream<'p>> {
+fn streams<'p>(scenario: &Scenario, plan: &'p SeedPlan) -> Vec<FixedRateStream<'p>> {
     let mut routes = plan.routes();
     let demands: Vec<Option<f64>> = scenario
         .groups
@@ -91,7 +91,7 @@ fn streams<'p>(scenario: &Scenario, plan: &'p SeedPlan) -> Vec<Stream<'p>> {
         let demand = demands[flow.group as usize]?;
         let path = routes.path(flow.from, flow.to);
         let comes = vec![demand; path.len() + 1];
-        Some(Stream { number, flow, path, comes })
+        Some(FixedRateStream { number, flow, path, comes })
     };
     plan.flows.iter().enumerate().filter_map(stream).collect()
 }
@@ -99,7 +99,7 @@ fn streams<'p>(scenario: &Scenario, plan: &'p SeedPlan) -> Vec<Stream<'p>> {
 /// The wires to which more comes than they carry, with how much when most does.
 fn overloaded(
     scenario: &Scenario,
-    streams: &[Stream<'_>],
+    streams: &[FixedRateStream<'_>],
     plan: &SeedPlan,
     end: Time,
 ) -> BTreeMap<u32, f64> {
@@ -157,7 +157,7 @@ fn peak(mut changes: Vec<(Time, f64)>) -> f64 {
 fn named(
     scenario: &Scenario,
     plan: &SeedPlan,
-    streams: &[Stream<'_>],
+    streams: &[FixedRateStream<'_>],
     beyond: &BTreeMap<u32, f64>,
 ) -> Vec<Overload> {
     let mut found: Vec<Overload> = vec![];

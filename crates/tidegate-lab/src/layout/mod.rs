@@ -24,9 +24,9 @@ pub(crate) use self::load::Load;
 pub use self::load::overloads;
 pub(crate) use self::network::network;
 pub(crate) use self::round_trip::{base_round_trips, mean_round_trip};
-use self::routes::Routes;
-use self::shares::{Claim, max_min};
-pub(crate) use self::wire::Wire;
+use self::routes::ShortestRoutes;
+use self::shares::{FlowDemand, max_min};
+pub(crate) use self::wire::DirectedLink;
 use crate::scenario::{
     Connection, Data, Dumbbell, Graph, Group, Metrics, Network, Scenario, Source, Start, Tcp, Ways,
     When,
@@ -57,7 +57,7 @@ pub(crate) struct SeedPlan {
     /// Nodes that have a name; hosts come after them and have none.
     pub nodes: Vec<String>,
     pub node_count: u32,
-    pub wires: Vec<Wire>,
+    pub wires: Vec<DirectedLink>,
     pub flows: Vec<PlannedFlow>,
     /// The watched link, whose figures are reported.
     pub watched: u32,
@@ -72,27 +72,28 @@ impl SeedPlan {
         };
         plan.settle(scenario, seed);
         let hasher = FlowHasher::seeded(scenario.run.flow_key.0, seed);
-        let mut numbers = Numbers { client: 0x0a00_0000, server: 0x0b00_0000 };
+        let mut numbers = AddressNumbers { client: 0x0a00_0000, server: 0x0b00_0000 };
         for (index, group) in scenario.groups.iter().enumerate() {
-            let layout = Layout { scenario, group, index: index as u32, seed, hasher: &hasher };
+            let layout =
+                GroupLayout { scenario, group, index: index as u32, seed, hasher: &hasher };
             plan.group(&layout, &mut numbers);
         }
         plan
     }
 
     fn dumbbell(d: &Dumbbell, ways: &Ways) -> SeedPlan {
-        let there = Wire::new((0, 1), (d.rate, d.delay), Some(d.limit));
+        let there = DirectedLink::new((0, 1), (d.rate, d.delay), Some(d.limit));
         let wires = vec![there.clone(), SeedPlan::back(&there, ways)];
         let nodes = vec!["left".to_string(), "right".to_string()];
         SeedPlan { nodes, node_count: 2, wires, flows: vec![], watched: 0 }
     }
 
     /// The way back of `there`.
-    fn back(there: &Wire, ways: &Ways) -> Wire {
+    fn back(there: &DirectedLink, ways: &Ways) -> DirectedLink {
         let ends = (there.to, there.from);
         match &ways.back {
-            Some(back) => Wire::new(ends, (back.rate, back.delay), back.limit),
-            None => Wire::new(ends, (there.rate, there.delay), None),
+            Some(back) => DirectedLink::new(ends, (back.rate, back.delay), back.limit),
+            None => DirectedLink::new(ends, (there.rate, there.delay), None),
         }
     }
 
@@ -123,7 +124,7 @@ impl SeedPlan {
             if link.watch {
                 watched = wires.len() as u32;
             }
-            let there = Wire::new((from, to), (link.rate, link.delay), link.limit);
+            let there = DirectedLink::new((from, to), (link.rate, link.delay), link.limit);
             let back = SeedPlan::back(&there, &link.ways);
             wires.extend([there, back]);
         }
@@ -132,10 +133,10 @@ impl SeedPlan {
     }
 
     /// Adds a group's hosts and flows.
-    fn group(&mut self, layout: &Layout<'_>, numbers: &mut Numbers) {
+    fn group(&mut self, layout: &GroupLayout<'_>, numbers: &mut AddressNumbers) {
         let group = layout.group;
         numbers.next_site();
-        let clients: Vec<Client> = (0..group.hosts)
+        let clients: Vec<ClientHost> = (0..group.hosts)
             .map(|host| {
                 let mut dice = layout.dice("host", host);
                 let at = self.pick(&group.from, 0, &mut dice);
@@ -184,14 +185,15 @@ impl SeedPlan {
         let Some((rate, delay)) = access else { return at };
         let host = self.node_count;
         self.node_count += 1;
-        let [up, down] = [(host, at), (at, host)].map(|ends| Wire::new(ends, (rate, delay), None));
+        let [up, down] =
+            [(host, at), (at, host)].map(|ends| DirectedLink::new(ends, (rate, delay), None));
         self.wires.extend([up, down]);
         host
     }
 
     /// The routes between the flows' ends.
-    pub fn routes(&self) -> Routes<'_> {
-        Routes::new(self)
+    pub fn routes(&self) -> ShortestRoutes<'_> {
+        ShortestRoutes::new(self)
     }
 
     /// How many users the flow key makes of the flows that `which` names.
@@ -225,11 +227,11 @@ impl SeedPlan {
                     .map_or(f64::INFINITY, |rate| rate.as_bps() as f64)
             })
             .collect();
-        let claims: Vec<Claim<'_>> = self
+        let claims: Vec<FlowDemand<'_>> = self
             .flows
             .iter()
             .zip(&paths)
-            .map(|(flow, path)| Claim {
+            .map(|(flow, path)| FlowDemand {
                 path,
                 demand: demands[flow.group as usize],
                 weight: weight(flow.group as usize) / of_key[&flow.key] as f64,
@@ -260,10 +262,10 @@ impl SeedPlan {
 }
 
 /// A client host: its node, its access link (`None` for the node itself), its address.
-type Client = (u32, Option<(Rate, Span)>, u32);
+type ClientHost = (u32, Option<(Rate, Span)>, u32);
 
 /// What a group's layout depends on.
-struct Layout<'a> {
+struct GroupLayout<'a> {
     scenario: &'a Scenario,
     group: &'a Group,
     index: u32,
@@ -271,7 +273,7 @@ struct Layout<'a> {
     hasher: &'a FlowHasher,
 }
 
-impl Layout<'_> {
+impl GroupLayout<'_> {
     /// Dice by the group's name, so that another group before it changes nothing.
     fn dice(&self, what: &str, index: u32) -> Rng {
         self.seed.stream(&format!("{what} {} {index}", self.group.name))
@@ -361,12 +363,12 @@ impl Layout<'_> {
 }
 
 /// Made-up addresses: clients from 10.0.0.0, servers from 11.0.0.0; each group begins at a new /24.
-struct Numbers {
+struct AddressNumbers {
     client: u32,
     server: u32,
 }
 
-impl Numbers {
+impl AddressNumbers {
     fn next_site(&mut self) {
         self.client = self.client.next_multiple_of(256);
         self.server = self.server.next_multiple_of(256);

@@ -7,7 +7,7 @@ use super::{PlannedFlow, SeedPlan};
 
 /// Shortest routes, as the simulator takes them: fewest links, then least delay, then the link
 /// declared first.
-pub(crate) struct Routes<'p> {
+pub(crate) struct ShortestRoutes<'p> {
     plan: &'p SeedPlan,
     /// Wires out of each node, as a range of `out`.
     first: Vec<u32>,
@@ -16,8 +16,8 @@ pub(crate) struct Routes<'p> {
     found: BTreeMap<(u32, u32), Vec<u32>>,
 }
 
-impl<'p> Routes<'p> {
-    pub fn new(plan: &'p SeedPlan) -> Routes<'p> {
+impl<'p> ShortestRoutes<'p> {
+    pub fn new(plan: &'p SeedPlan) -> ShortestRoutes<'p> {
         let mut first = vec![0u32; plan.node_count as usize + 1];
         for wire in &plan.wires {
             first[wire.from as usize + 1] += 1;
@@ -31,7 +31,7 @@ impl<'p> Routes<'p> {
             out[next[wire.from as usize] as usize] = index as u32;
             next[wire.from as usize] += 1;
         }
-        Routes { plan, first, out, found: BTreeMap::new() }
+        ShortestRoutes { plan, first, out, found: BTreeMap::new() }
     }
 
     /// The wires from `from` to `to`, in order.

@@ -2,7 +2,7 @@
 
 /// What one flow asks for: the links it crosses, by their place, and the most that it can use.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Claim<'p> {
+pub struct FlowDemand<'p> {
     /// Links crossed.
     pub path: &'p [u32],
     /// Greatest rate it can use; infinite for one that takes all it gets.
@@ -14,7 +14,7 @@ pub struct Claim<'p> {
 /// The max-min fair rates of `claims` over links of `capacity`: no rate can grow without another,
 /// no greater one (per weight), falling. Found by filling all flows evenly and stopping each at its
 /// demand or at its first full link.
-pub fn max_min(capacity: &[f64], claims: &[Claim<'_>]) -> Vec<f64> {
+pub fn max_min(capacity: &[f64], claims: &[FlowDemand<'_>]) -> Vec<f64> {
     let mut left = capacity.to_vec();
     // Open flows on each link, and their weights together.
     let mut users = vec![0u32; capacity.len()];
@@ -31,7 +31,7 @@ pub fn max_min(capacity: &[f64], claims: &[Claim<'_>]) -> Vec<f64> {
         // How far the open flows can rise: to the level at which the tightest link is full, or the
         // least demand is met.
         let full = |link: usize| left[link].max(0.0) / weight[link];
-        let met = |claim: &Claim<'_>| claim.demand / claim.weight;
+        let met = |claim: &FlowDemand<'_>| claim.demand / claim.weight;
         let links = (0..left.len()).filter(|&l| users[l] > 0).map(full);
         let level =
             links.chain(open.iter().map(|&i| met(&claims[i]))).fold(f64::INFINITY, f64::min);
@@ -71,8 +71,10 @@ mod tests {
     fn fair_shares() {
         let inf = f64::INFINITY;
         let share = |capacity: &[f64], claims: &[(&[u32], f64)]| {
-            let claims: Vec<_> =
-                claims.iter().map(|&(path, demand)| Claim { path, demand, weight: 1.0 }).collect();
+            let claims: Vec<_> = claims
+                .iter()
+                .map(|&(path, demand)| FlowDemand { path, demand, weight: 1.0 })
+                .collect();
             max_min(capacity, &claims)
         };
         // 10 Mbit/s, 35 that take all and one of .1 Mbit/s: .2829 each (the table of CARE's first
@@ -93,7 +95,7 @@ mod tests {
             [2.0, 3.0],
             "demand below capacity is met"
         );
-        let claim = |weight| Claim { path: &[0], demand: inf, weight };
+        let claim = |weight| FlowDemand { path: &[0], demand: inf, weight };
         assert_eq!(
             max_min(&[9.0], &[claim(1.0), claim(1.0), claim(0.5), claim(0.5)]),
             [3.0, 3.0, 1.5, 1.5]
@@ -113,7 +115,7 @@ mod tests {
                 let path: std::collections::BTreeSet<u32> = p.iter().map(|l| l % links).collect();
                 path.into_iter().collect()
             }).collect();
-            let claims: Vec<Claim> = paths.iter().zip(&flows).map(|(p, f)| Claim { path: p, demand: f.1, weight: 1.0 }).collect();
+            let claims: Vec<FlowDemand> = paths.iter().zip(&flows).map(|(p, f)| FlowDemand { path: p, demand: f.1, weight: 1.0 }).collect();
             let rates = max_min(&capacity, &claims);
             let load = |l: u32| rates.iter().zip(&paths).filter(|(_, p)| p.contains(&l)).map(|(r, _)| r).sum::<f64>();
             for l in 0..links {

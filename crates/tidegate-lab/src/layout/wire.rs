@@ -4,7 +4,7 @@ use tidegate_sim as sim;
 
 /// A directed link.
 #[derive(Clone, Debug)]
-pub(crate) struct Wire {
+pub(crate) struct DirectedLink {
     pub from: u32,
     pub to: u32,
     pub rate: Rate,
@@ -15,10 +15,14 @@ pub(crate) struct Wire {
     pub medium: Option<Box<sim::Medium>>,
 }
 
-impl Wire {
+impl DirectedLink {
     /// One way of a link.
-    pub fn new((from, to): (u32, u32), (rate, delay): (Rate, Span), limit: Option<Size>) -> Wire {
-        Wire { from, to, rate, delay, limit, medium: None }
+    pub fn new(
+        (from, to): (u32, u32),
+        (rate, delay): (Rate, Span),
+        limit: Option<Size>,
+    ) -> DirectedLink {
+        DirectedLink { from, to, rate, delay, limit, medium: None }
     }
 
     /// Whether it loses packets behind its queue.

@@ -5,9 +5,9 @@ use tidegate_report::{Figure, papers as page};
 use crate::reader::Table;
 use crate::spec::QueueSpec;
 
-use super::book::{Paper, Run};
-use super::drawn::{Board, Column};
-use super::results::Results;
+use super::book::{Paper, PaperRun};
+use super::drawn::{BoardColumn, BoardSpec};
+use super::results::PaperResults;
 use super::table::number;
 use crate::folder::Description;
 
@@ -15,7 +15,7 @@ use crate::folder::Description;
 const COSTS: &str = "cost.csv";
 
 impl Description<'_, '_, '_> {
-    pub(super) fn board(&mut self, table: &Table<'_>, paper: &Paper) -> Option<Board> {
+    pub(super) fn board(&mut self, table: &Table<'_>, paper: &Paper) -> Option<BoardSpec> {
         self.reader.only(table, "a [[board]]", &["experiment", "id", "title", "columns", "map"]);
         let experiment = self.text(table, "experiment");
         if paper.experiment(&experiment).is_none() {
@@ -26,14 +26,14 @@ impl Description<'_, '_, '_> {
             None => None,
         };
         let columns = self.strings(table, "columns");
-        let columns: Option<Vec<Column>> =
+        let columns: Option<Vec<BoardColumn>> =
             columns.iter().map(|text| self.column(table, "columns", text)).collect();
         let costs = self.costs(table);
         let (id, title) = (self.text(table, "id"), self.text(table, "title"));
-        Some(Board { experiment, id, title, columns: columns?, map, costs })
+        Some(BoardSpec { experiment, id, title, columns: columns?, map, costs })
     }
 
-    fn column(&mut self, table: &Table<'_>, key: &str, text: &str) -> Option<Column> {
+    fn column(&mut self, table: &Table<'_>, key: &str, text: &str) -> Option<BoardColumn> {
         text.parse().map_err(|why: String| self.reader.refuse_key(table, key, why)).ok()
     }
 
@@ -58,24 +58,24 @@ impl Description<'_, '_, '_> {
     }
 }
 
-impl Column {
+impl BoardColumn {
     fn figure(
         &self,
-        board: &Board,
-        run: &Run,
+        board: &BoardSpec,
+        run: &PaperRun,
         queue: &QueueSpec,
-        results: &Results,
+        results: &PaperResults,
     ) -> Option<Figure> {
         match self {
-            Column::Of(quantity, unit) => {
+            BoardColumn::Of(quantity, unit) => {
                 results.figure((&run.under, &run.setting, &queue.label()), quantity, *unit)
             }
-            Column::State => {
+            BoardColumn::State => {
                 let link = run.full.bottleneck();
                 let bytes = queue.resolve(&link).ok()?.state_bytes(&link);
                 Figure::exact(bytes as f64 / 1e3)
             }
-            Column::Cost => board
+            BoardColumn::Cost => board
                 .costs
                 .iter()
                 .find(|(name, _)| *name == queue.name)
@@ -85,14 +85,14 @@ impl Column {
 
     fn digits(&self) -> usize {
         match self {
-            Column::Of(_, unit) => unit.digits().min(3),
-            Column::State | Column::Cost => 1,
+            BoardColumn::Of(_, unit) => unit.digits().min(3),
+            BoardColumn::State | BoardColumn::Cost => 1,
         }
     }
 }
 
 /// The runs of a board's experiment that have results.
-fn runs<'p>(paper: &'p Paper, board: &Board, results: &Results) -> Vec<&'p Run> {
+fn runs<'p>(paper: &'p Paper, board: &BoardSpec, results: &PaperResults) -> Vec<&'p PaperRun> {
     paper.runs.iter().filter(|run| run.experiment == board.experiment && results.has(run)).collect()
 }
 
@@ -100,26 +100,26 @@ fn runs<'p>(paper: &'p Paper, board: &Board, results: &Results) -> Vec<&'p Run> 
 pub(super) fn boards(
     paper: &Paper,
     experiments: &[String],
-    results: &Results,
+    results: &PaperResults,
 ) -> Vec<(String, page::Board)> {
     let mut pages = vec![];
     for board in paper.boards.iter().filter(|board| experiments.contains(&board.experiment)) {
         for run in runs(paper, board, results) {
             let row = |queue: &QueueSpec| {
-                let cell = |column: &Column| match column.figure(board, run, queue, results) {
-                    Some(figure) => page::Cell {
+                let cell = |column: &BoardColumn| match column.figure(board, run, queue, results) {
+                    Some(figure) => page::FigureCell {
                         text: format!("{:.*}", column.digits(), figure.mean()),
                         half: figure
                             .ci95()
                             .map_or(String::new(), |half| format!("{half:.*}", column.digits())),
-                        ..page::Cell::default()
+                        ..page::FigureCell::default()
                     },
-                    None => page::Cell { text: "–".into(), ..page::Cell::default() },
+                    None => page::FigureCell { text: "–".into(), ..page::FigureCell::default() },
                 };
                 (queue.label(), board.columns.iter().map(cell).collect())
             };
             let title = format!("{}: {}", board.title, run.setting);
-            let columns = board.columns.iter().map(Column::to_string).collect();
+            let columns = board.columns.iter().map(BoardColumn::to_string).collect();
             let rows = run.full.compare.iter().map(row).collect();
             pages.push((board.experiment.clone(), page::Board { title, columns, rows }));
         }
@@ -131,20 +131,20 @@ pub(super) fn boards(
 pub(super) fn maps(
     paper: &Paper,
     experiments: &[String],
-    results: &Results,
-) -> Vec<(String, page::Map)> {
+    results: &PaperResults,
+) -> Vec<(String, page::HeatMap)> {
     let asked = paper.boards.iter().filter(|board| experiments.contains(&board.experiment));
-    let map = |board: &Board| {
+    let map = |board: &BoardSpec| {
         let drawn = board.map.as_ref()?;
         let runs = runs(paper, board, results);
         let queues = runs.first()?.full.compare.clone();
         let row = |queue: &QueueSpec| {
-            let cell = |run: &&Run| Some(drawn.figure(board, run, queue, results)?.mean());
+            let cell = |run: &&PaperRun| Some(drawn.figure(board, run, queue, results)?.mean());
             (queue.label(), runs.iter().map(cell).collect())
         };
         Some((
             board.experiment.clone(),
-            page::Map {
+            page::HeatMap {
                 id: board.id.clone(),
                 title: format!("{}: {drawn}", board.title),
                 columns: runs.iter().map(|run| run.setting.clone()).collect(),
@@ -157,7 +157,11 @@ pub(super) fn maps(
 }
 
 /// The cells of the boards as rows of the table of points.
-pub(super) fn points(paper: &Paper, experiments: &[String], results: &Results) -> Vec<Vec<String>> {
+pub(super) fn points(
+    paper: &Paper,
+    experiments: &[String],
+    results: &PaperResults,
+) -> Vec<Vec<String>> {
     let mut rows = vec![];
     for board in paper.boards.iter().filter(|board| experiments.contains(&board.experiment)) {
         for run in runs(paper, board, results) {
@@ -165,7 +169,7 @@ pub(super) fn points(paper: &Paper, experiments: &[String], results: &Results) -
                 run.full.compare.iter().flat_map(|q| board.columns.iter().map(move |c| (q, c)))
             {
                 // What a packet costs is no result of these runs.
-                let figure = if *column == Column::Cost {
+                let figure = if *column == BoardColumn::Cost {
                     None
                 } else {
                     column.figure(board, run, queue, results)

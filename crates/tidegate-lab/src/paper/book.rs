@@ -4,7 +4,7 @@ use tidegate_report::papers::{Experiment, Explanation};
 use crate::scenario::Scenario;
 
 use super::claim::Claim;
-use super::drawn::{Board, Figure};
+use super::drawn::{BoardSpec, FigureSpec};
 
 /// A paper with its experiments and claims, everything in it checked against everything else.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,13 +22,13 @@ pub struct Paper {
     /// Its experiments, in its order.
     pub experiments: Vec<Experiment>,
     /// What is simulated for them.
-    pub runs: Vec<Run>,
+    pub runs: Vec<PaperRun>,
     /// Parameters that were chosen so as to meet printed numbers.
     pub fitted: Vec<Fitted>,
     /// What is drawn.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<FigureSpec>,
     /// Tables that set queues side by side.
-    pub boards: Vec<Board>,
+    pub boards: Vec<BoardSpec>,
     /// What it says, one claim a row.
     pub claims: Vec<Claim>,
     /// Why ours differs, where it does.
@@ -39,7 +39,7 @@ pub struct Paper {
 
 /// One setting of an experiment: a scenario with which all the queues that it compares are run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Run {
+pub struct PaperRun {
     /// The experiment.
     pub experiment: String,
     /// The experiment again, or the reading of a table of readings that it belongs to: results are
@@ -103,7 +103,7 @@ pub struct Reading {
     /// their own.
     pub contradicted: Option<String>,
     /// The experiment's runs, so read; one for each setting.
-    pub runs: Vec<Run>,
+    pub runs: Vec<PaperRun>,
 }
 
 impl Reading {
@@ -133,7 +133,7 @@ impl Paper {
     }
 
     /// Every run: of the experiments, then of other readings.
-    pub fn all_runs(&self) -> impl Iterator<Item = &Run> {
+    pub fn all_runs(&self) -> impl Iterator<Item = &PaperRun> {
         let other = self
             .readings
             .iter()
@@ -143,7 +143,7 @@ impl Paper {
     }
 
     /// The run of `experiment` in `setting`.
-    pub fn run(&self, experiment: &str, setting: &str) -> Option<&Run> {
+    pub fn run(&self, experiment: &str, setting: &str) -> Option<&PaperRun> {
         self.runs.iter().find(|r| r.experiment == experiment && r.setting == setting)
     }
 }

@@ -8,7 +8,7 @@ use tidegate_report::{Document, Series, Tidy};
 use crate::replication::{Configs, Job, News, RunError, document, replicate};
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
-use crate::study::{Keeps, Key, Part};
+use crate::study::{CaseKey, Keeps, Part};
 
 /// What one replication gave.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -22,18 +22,18 @@ pub struct Replication {
 
 /// One queue in one setting.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Cell {
+pub(super) struct PaperCase {
     pub scenario: Scenario,
     pub queue: QueueSpec,
     pub keeps: Keeps,
-    pub key: Key,
+    pub key: CaseKey,
 }
 
-impl Cell {
-    pub fn new(scenario: &Scenario, queue: &QueueSpec, keeps: Keeps) -> Cell {
+impl PaperCase {
+    pub fn new(scenario: &Scenario, queue: &QueueSpec, keeps: Keeps) -> PaperCase {
         let scenario = Scenario { compare: vec![queue.clone()], ..scenario.clone() };
-        let key = Key::new(&scenario, queue, keeps);
-        Cell { scenario, queue: queue.clone(), keeps, key }
+        let key = CaseKey::new(&scenario, queue, keeps);
+        PaperCase { scenario, queue: queue.clone(), keeps, key }
     }
 
     /// Runs the replication with `seed`; its row.
@@ -66,7 +66,7 @@ pub(super) fn empty() -> Part {
     Part { rows: Tidy { columns }, flows: Tidy::default() }
 }
 
-fn row(key: Key, seed: u64, replication: &Replication) -> Part {
+fn row(key: CaseKey, seed: u64, replication: &Replication) -> Part {
     let json = serde_json::to_string(replication)
         .expect("names are strings and numbers are numbers or null");
     let values = [

@@ -4,8 +4,8 @@ use tidegate_report::Figure;
 use crate::problem::{Place, Problem};
 
 use super::quantity::Quantity;
-use super::unit::Unit;
-use super::verdict::{Printed, Within};
+use super::unit::PrintedUnit;
+use super::verdict::{Printed, Tolerance};
 
 /// Something that a paper says and that can be checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,13 +21,13 @@ pub struct Claim {
     /// What it is about.
     pub quantity: Quantity,
     /// In which unit.
-    pub unit: Unit,
+    pub unit: PrintedUnit,
     /// What is printed, as written.
     pub text: String,
     /// What is printed.
     pub printed: Printed,
     /// How near is near enough.
-    pub within: Option<Within>,
+    pub within: Option<Tolerance>,
     /// Where it stands in the paper.
     pub place: String,
     /// What it has to do with a fitted parameter.
@@ -76,7 +76,7 @@ impl Claim {
 
 /// Reads the rows of `text`, which messages call `file`; what is wrong goes to `problems`.
 pub(super) fn read(text: &str, file: &str, problems: &mut Vec<Problem>) -> Vec<Claim> {
-    let page = Page { text, file };
+    let page = ClaimsFile { text, file };
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
     match reader.headers() {
         Ok(headers) if headers.iter().eq(COLUMNS) => {}
@@ -107,12 +107,12 @@ pub(super) fn read(text: &str, file: &str, problems: &mut Vec<Problem>) -> Vec<C
 }
 
 /// A file of claims, to tell where something stands.
-pub(super) struct Page<'t> {
+pub(super) struct ClaimsFile<'t> {
     pub text: &'t str,
     pub file: &'t str,
 }
 
-impl Page<'_> {
+impl ClaimsFile<'_> {
     /// A problem in a field of a line.
     pub fn problem(
         &self,
@@ -132,7 +132,7 @@ impl Page<'_> {
 }
 
 fn row(
-    page: &Page<'_>,
+    page: &ClaimsFile<'_>,
     line: usize,
     record: &csv::StringRecord,
     problems: &mut Vec<Problem>,
@@ -148,7 +148,7 @@ fn row(
         |name: &str, why: String| problems.push(page.problem(line, name, &field(name), why));
     let quantity =
         field("quantity").parse::<Quantity>().map_err(|why| refuse("quantity", why)).ok();
-    let unit = field("unit").parse::<Unit>().map_err(|why| refuse("unit", why)).ok();
+    let unit = field("unit").parse::<PrintedUnit>().map_err(|why| refuse("unit", why)).ok();
     if let (Some(quantity), Some(unit)) = (&quantity, unit)
         && !quantity.measured_in(unit)
     {
@@ -157,7 +157,7 @@ fn row(
     let printed = field("printed").parse::<Printed>().map_err(|why| refuse("printed", why)).ok();
     let within = match field("within").as_str() {
         "" => None,
-        text => text.parse::<Within>().map_err(|why| refuse("within", why)).ok(),
+        text => text.parse::<Tolerance>().map_err(|why| refuse("within", why)).ok(),
     };
     for (name, why) in lacking(field, quantity.as_ref(), printed.as_ref()) {
         refuse(name, why.into());
@@ -210,7 +210,7 @@ fn lacking(
 
 /// What a quantity is measured in, where the unit is another.
 fn other_unit(quantity: &Quantity) -> String {
-    let units: Vec<_> = Unit::of(quantity.dimension())
+    let units: Vec<_> = PrintedUnit::of(quantity.dimension())
         .into_iter()
         .map(|u| if u.is_empty() { "none" } else { u })
         .collect();

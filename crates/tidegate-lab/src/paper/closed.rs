@@ -6,128 +6,128 @@ use tidegate::parts::mincount::{Estimator, MinCount};
 use tidegate::parts::rate::RateEstimator;
 use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Span, Time, catalog};
 
-use super::unit::Dimension;
+use super::unit::NumberKind;
 
 /// A closed form with its arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Closed {
-    form: &'static Form,
+    form: &'static ClosedForm,
     arguments: Vec<f64>,
 }
 
 /// A formula.
 #[derive(Debug)]
-struct Form {
+struct ClosedForm {
     name: &'static str,
     /// Its arguments, in order.
     takes: &'static [&'static str],
-    dimension: Dimension,
+    dimension: NumberKind,
     value: fn(&[f64]) -> f64,
 }
 
-impl PartialEq for Form {
-    fn eq(&self, other: &Form) -> bool {
+impl PartialEq for ClosedForm {
+    fn eq(&self, other: &ClosedForm) -> bool {
         self.name == other.name
     }
 }
 
-const FORMS: [Form; 14] = [
+const FORMS: [ClosedForm; 14] = [
     // feng2001 eq. (1): all bins of a flow polluted by one of `floods`.
-    Form {
+    ClosedForm {
         name: "misclassified",
         takes: &["levels", "bins", "floods"],
-        dimension: Dimension::Ratio,
+        dimension: NumberKind::Ratio,
         value: |a| misclassified(a[0], a[1], a[2]),
     },
-    Form {
+    ClosedForm {
         name: "misclassified_flows",
         takes: &["levels", "bins", "floods", "flows"],
-        dimension: Dimension::Count,
+        dimension: NumberKind::Count,
         value: |a| misclassified(a[0], a[1], a[2]) * a[3],
     },
     // Bins of a level that hold one of the floods at least.
-    Form {
+    ClosedForm {
         name: "polluted_bins",
         takes: &["bins", "floods"],
-        dimension: Dimension::Count,
+        dimension: NumberKind::Count,
         value: |a| a[0] * misclassified(1.0, a[0], a[1]),
     },
     // feng2001 Fig. 4: with so many bins in all, one level against the better of two and three.
-    Form {
+    ClosedForm {
         name: "one_level_over_more",
         takes: &["bins", "floods"],
-        dimension: Dimension::Ratio,
+        dimension: NumberKind::Ratio,
         value: |a| {
             let levels = |levels: f64| misclassified(levels, a[0] / levels, a[1]);
             levels(1.0) / levels(2.0).min(levels(3.0))
         },
     },
     // chan2003 Table II from the frequencies of its Table I.
-    Form {
+    ClosedForm {
         name: "jackknife_order",
         takes: &["order"],
-        dimension: Dimension::Count,
+        dimension: NumberKind::Count,
         value: |a| orders()[a[0] as usize],
     },
-    Form {
+    ClosedForm {
         name: "jackknife",
         takes: &[],
-        dimension: Dimension::Count,
+        dimension: NumberKind::Count,
         value: |_| table_1().0.estimate(&table_1().1),
     },
     // The relative standard error of MINCOUNT with three minima a bucket, √(ψ'(3) / m), ψ'(3) =
     // π²/6 − 5/4.
-    Form {
+    ClosedForm {
         name: "mincount_error",
         takes: &["buckets"],
-        dimension: Dimension::Ratio,
+        dimension: NumberKind::Ratio,
         value: |a| ((std::f64::consts::PI.powi(2) / 6.0 - 1.25) / a[0]).sqrt(),
     },
-    Form {
+    ClosedForm {
         name: "mincount_bytes",
         takes: &["buckets", "minima"],
-        dimension: Dimension::Count,
+        dimension: NumberKind::Count,
         value: |a| MinCount::new(a[0] as u32, a[1] as u32, Estimator::Auto, 1).bytes() as f64,
     },
     // cho2001 Fig. 1, read from a queue that knows so many flows.
-    Form {
+    ClosedForm {
         name: "bare_threshold",
         takes: &["flows"],
-        dimension: Dimension::Count,
+        dimension: NumberKind::Count,
         value: |a| bare_threshold(a[0] as u64),
     },
     // cho2001 eqs. (1) to (3): the packets from one loss to the next, if each is lost with the
     // same chance.
-    Form {
+    ClosedForm {
         name: "gap_chance",
         takes: &["percent", "packets"],
-        dimension: Dimension::Ratio,
+        dimension: NumberKind::Ratio,
         value: |a| gap_chance(a[0] / 100.0, a[1]),
     },
-    Form {
+    ClosedForm {
         name: "gap_mean",
         takes: &["percent"],
-        dimension: Dimension::Ratio,
+        dimension: NumberKind::Ratio,
         value: |a| gap_moments(a[0] / 100.0).0,
     },
-    Form {
+    ClosedForm {
         name: "gap_sd",
         takes: &["percent"],
-        dimension: Dimension::Ratio,
+        dimension: NumberKind::Ratio,
         value: |a| gap_moments(a[0] / 100.0).1,
     },
     // Its eq. (9): what the new packet and the old rate weigh in the rate, so many times K after
     // the packet before.
-    Form {
+    ClosedForm {
         name: "rate_fresh",
         takes: &["memories"],
-        dimension: Dimension::Ratio,
+        dimension: NumberKind::Ratio,
         value: |a| rate_weights(a[0]).0,
     },
-    Form {
+    ClosedForm {
         name: "rate_kept",
         takes: &["memories"],
-        dimension: Dimension::Ratio,
+        dimension: NumberKind::Ratio,
         value: |a| rate_weights(a[0]).1,
     },
 ];
@@ -191,7 +191,7 @@ fn bare_threshold(flows: u64) -> f64 {
 }
 
 impl Closed {
-    pub fn dimension(&self) -> Dimension {
+    pub fn dimension(&self) -> NumberKind {
         self.form.dimension
     }
 

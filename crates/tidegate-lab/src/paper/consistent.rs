@@ -3,15 +3,15 @@
 use crate::nearest::did_you_mean;
 use crate::problem::{Place, Problem};
 
-use super::book::{Paper, Run};
-use super::claim::{Claim, Fit, Page};
+use super::book::{Paper, PaperRun};
+use super::claim::{Claim, ClaimsFile, Fit};
 use super::{DESCRIPTION, EXPLAINED};
 
 /// Why a row cannot be checked whose queue is missing.
 const NO_QUEUE: &str = "the queue is not in the catalog yet";
 
 /// Holds claims, runs, and what was fitted against each other.
-pub(super) fn consistent(paper: &Paper, page: &Page<'_>, problems: &mut Vec<Problem>) {
+pub(super) fn consistent(paper: &Paper, page: &ClaimsFile<'_>, problems: &mut Vec<Problem>) {
     for claim in &paper.claims {
         if let Err((field, value, why)) = claim_consistent(paper, claim) {
             problems.push(page.problem(claim.line, field, &value, why));
@@ -137,7 +137,7 @@ fn names(paper: &Paper, claim: &Claim) -> Result<(), Wrong> {
 }
 
 /// The claim's queue is one of those that its run compares, `known`.
-fn queue(claim: &Claim, run: Option<&Run>, known: &[&str]) -> Result<(), Wrong> {
+fn queue(claim: &Claim, run: Option<&PaperRun>, known: &[&str]) -> Result<(), Wrong> {
     if known.contains(&claim.queue.as_str()) {
         return Ok(());
     }
@@ -152,7 +152,7 @@ fn queue(claim: &Claim, run: Option<&Run>, known: &[&str]) -> Result<(), Wrong> 
 }
 
 /// What is printed against another queue names one that is run.
-fn compared(paper: &Paper, claim: &Claim, run: Option<&Run>) -> Result<(), Wrong> {
+fn compared(paper: &Paper, claim: &Claim, run: Option<&PaperRun>) -> Result<(), Wrong> {
     let Some(other) = claim.printed.other() else { return Ok(()) };
     let theirs =
         other.setting.as_ref().map_or(run, |setting| paper.run(&claim.experiment, setting));
@@ -166,7 +166,7 @@ fn compared(paper: &Paper, claim: &Claim, run: Option<&Run>) -> Result<(), Wrong
 }
 
 /// The groups that the quantity names are the scenario's.
-fn groups(claim: &Claim, run: Option<&Run>) -> Result<(), Wrong> {
+fn groups(claim: &Claim, run: Option<&PaperRun>) -> Result<(), Wrong> {
     let named = claim.quantity.groups();
     let groups: Vec<&str> =
         run.map_or(vec![], |r| r.full.groups.iter().map(|g| g.name.as_str()).collect());

@@ -3,7 +3,7 @@ use crate::folder::{Description, Sets};
 use crate::nearest::did_you_mean;
 use crate::reader::Table;
 
-use super::book::{Paper, Run};
+use super::book::{Paper, PaperRun};
 
 impl Description<'_, '_, '_> {
     /// What is simulated with `set` in the scenario `file`, and what is cut short by `shorter`; not
@@ -15,7 +15,7 @@ impl Description<'_, '_, '_> {
         set: &[String],
         shorter: &[String],
         seeds: u32,
-    ) -> Option<Run> {
+    ) -> Option<PaperRun> {
         let sets = Sets { table, key: "set", sets: set };
         let full = self.scenario(table, file, &[sets], seeds)?;
         if full.compare.is_empty() {
@@ -24,7 +24,7 @@ impl Description<'_, '_, '_> {
         }
         let quick = Sets { table, key: "quick", sets: shorter };
         let quick = self.scenario(table, file, &[sets, quick], seeds)?;
-        Some(Run {
+        Some(PaperRun {
             experiment: String::new(),
             under: String::new(),
             setting: String::new(),

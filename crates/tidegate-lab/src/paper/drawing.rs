@@ -3,9 +3,9 @@
 use crate::reader::Table;
 
 use super::book::Paper;
-use super::drawn::{Figure, Kind, Known};
+use super::drawn::{FigureKind, FigureSpec, KnownLine};
 use super::quantity::Quantity;
-use super::unit::Unit;
+use super::unit::PrintedUnit;
 use crate::folder::{Description, filled};
 
 /// The most points of a closed form.
@@ -35,7 +35,7 @@ fn at(text: &str, x: &str) -> String {
     text.replace("{x}", x)
 }
 
-impl Figure {
+impl FigureSpec {
     /// The quantity at a place of the axis, which its text may name as `{x}`.
     pub fn quantity_at(&self, x: f64) -> Quantity {
         at(&self.text, &x.to_string()).parse().unwrap_or_else(|_| self.quantity.clone())
@@ -45,7 +45,9 @@ impl Figure {
     pub fn y(&self) -> String {
         let text = at(&self.text, "x");
         let name = match self.kind {
-            Kind::Known { .. } => text.split('(').next().unwrap_or_default().replace('_', " "),
+            FigureKind::Known { .. } => {
+                text.split('(').next().unwrap_or_default().replace('_', " ")
+            }
             _ => text,
         };
         let unit = self.unit.to_string();
@@ -54,45 +56,45 @@ impl Figure {
 }
 
 impl Description<'_, '_, '_> {
-    pub(super) fn figure(&mut self, table: &Table<'_>, paper: &Paper) -> Option<Figure> {
+    pub(super) fn figure(&mut self, table: &Table<'_>, paper: &Paper) -> Option<FigureSpec> {
         self.reader.only(table, "a [[figure]]", &KEYS);
         let experiment = self.text(table, "experiment");
         if paper.experiment(&experiment).is_none() {
             self.unknown_experiment(table, &experiment, paper);
         }
-        let unit: Unit = self.parsed(table, "unit")?;
+        let unit: PrintedUnit = self.parsed(table, "unit")?;
         let text = self.text(table, "quantity");
         let kind = self.kind(table, &text, unit)?;
-        if let Kind::Time { setting } | Kind::Flows { setting } = &kind
+        if let FigureKind::Time { setting } | FigureKind::Flows { setting } = &kind
             && paper.run(&experiment, setting).is_none()
         {
             self.reader.refuse_key(table, "setting", "no run of the experiment is called that");
         }
         let first = at(&text, "1");
         let quantity: Quantity = match &kind {
-            Kind::Known { .. } => Quantity::elsewhere(&text),
+            FigureKind::Known { .. } => Quantity::elsewhere(&text),
             _ => first
                 .parse()
                 .map_err(|why: String| self.reader.refuse_key(table, "quantity", why))
                 .ok()?,
         };
         if !quantity.measured_in(unit) {
-            let units = Unit::of(quantity.dimension()).join(" | ");
+            let units = PrintedUnit::of(quantity.dimension()).join(" | ");
             self.reader.refuse_key(table, "unit", format!("`{quantity}` is measured in {units}"));
         }
         let id = self.figure_id(table, paper);
         let title = self.text(table, "title");
         let x = self.reader.text(table, "x").unwrap_or_default();
         let reading = self.reader.text(table, "reading").unwrap_or_default();
-        Some(Figure { experiment, id, title, kind, x, reading, unit, quantity, text })
+        Some(FigureSpec { experiment, id, title, kind, x, reading, unit, quantity, text })
     }
 
-    fn kind(&mut self, table: &Table<'_>, text: &str, unit: Unit) -> Option<Kind> {
+    fn kind(&mut self, table: &Table<'_>, text: &str, unit: PrintedUnit) -> Option<FigureKind> {
         let setting = self.reader.text(table, "setting").unwrap_or_default();
         match self.reader.text(table, "kind").as_deref() {
-            None | Some("sweep") => Some(Kind::Sweep),
-            Some("time") => Some(Kind::Time { setting }),
-            Some("flows") => Some(Kind::Flows { setting }),
+            None | Some("sweep") => Some(FigureKind::Sweep),
+            Some("time") => Some(FigureKind::Time { setting }),
+            Some("flows") => Some(FigureKind::Flows { setting }),
             Some("formula") => self.formula(table, text, unit),
             Some("measured") => self.measured(table),
             Some(_) => {
@@ -123,7 +125,7 @@ impl Description<'_, '_, '_> {
     }
 
     /// A closed form over whole numbers `{x}`, a line for each entry of `vary`.
-    fn formula(&mut self, table: &Table<'_>, text: &str, unit: Unit) -> Option<Kind> {
+    fn formula(&mut self, table: &Table<'_>, text: &str, unit: PrintedUnit) -> Option<FigureKind> {
         let range: Option<Vec<u64>> =
             self.strings(table, "range").iter().map(|n| n.parse().ok()).collect();
         let (from, to, step) = match range.as_deref() {
@@ -152,7 +154,7 @@ impl Description<'_, '_, '_> {
                 if !quantity.measured_in(unit) {
                     return Err(format!(
                         "`{quantity}` is measured in {}",
-                        Unit::of(quantity.dimension()).join(" | ")
+                        PrintedUnit::of(quantity.dimension()).join(" | ")
                     ));
                 }
                 Ok((x as f64, value * unit.per_base(1.0, 1.0)))
@@ -161,14 +163,14 @@ impl Description<'_, '_, '_> {
                 (from..=to).step_by(step).map(point).collect();
             let points =
                 points.map_err(|why| self.reader.refuse_key(table, "quantity", why)).ok()?;
-            lines.push(Known { name: filled(&name, &vary, i), points });
+            lines.push(KnownLine { name: filled(&name, &vary, i), points });
         }
-        Some(Kind::Known { lines, command: None })
+        Some(FigureKind::Known { lines, command: None })
     }
 
     /// Points that no simulation gives, from a file of the folder, and the command that measures
     /// them again.
-    fn measured(&mut self, table: &Table<'_>) -> Option<Kind> {
+    fn measured(&mut self, table: &Table<'_>) -> Option<FigureKind> {
         let (file, command) = (self.text(table, "file"), self.text(table, "command"));
         let Some(lines) = self.folder.file(&file).and_then(lines) else {
             self.reader.refuse_key(
@@ -178,15 +180,15 @@ impl Description<'_, '_, '_> {
             );
             return None;
         };
-        Some(Kind::Known { lines, command: Some(command) })
+        Some(FigureKind::Known { lines, command: Some(command) })
     }
 }
 
 /// The lines of a file of points; none if it is none.
-fn lines(text: &str) -> Option<Vec<Known>> {
+fn lines(text: &str) -> Option<Vec<KnownLine>> {
     let mut rows = text.lines();
     rows.next().filter(|head| *head == COLUMNS)?;
-    let mut lines: Vec<Known> = vec![];
+    let mut lines: Vec<KnownLine> = vec![];
     for row in rows.filter(|row| !row.is_empty()) {
         let number = |text: &str| text.parse().ok().filter(|n: &f64| n.is_finite());
         let (name, point) = row.split_once(',')?;
@@ -194,7 +196,7 @@ fn lines(text: &str) -> Option<Vec<Known>> {
         let point = (number(x)?, number(y)?);
         match lines.iter_mut().find(|line| line.name == name) {
             Some(line) => line.points.push(point),
-            None => lines.push(Known { name: name.into(), points: vec![point] }),
+            None => lines.push(KnownLine { name: name.into(), points: vec![point] }),
         }
     }
     (!lines.is_empty()).then_some(lines)
@@ -207,8 +209,10 @@ mod tests {
     #[test]
     fn a_file_of_points_is_read_line_by_line() {
         let read = lines("line,x,y\na,1,2.5\nb,1,3\na,2,4\n").unwrap();
-        let line =
-            |name: &str, points: &[(f64, f64)]| Known { name: name.into(), points: points.into() };
+        let line = |name: &str, points: &[(f64, f64)]| KnownLine {
+            name: name.into(),
+            points: points.into(),
+        };
         assert_eq!(read, [line("a", &[(1.0, 2.5), (2.0, 4.0)]), line("b", &[(1.0, 3.0)])]);
         for wrong in [
             "",

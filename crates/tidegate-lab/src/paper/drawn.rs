@@ -2,11 +2,11 @@
 use std::fmt;
 
 use super::quantity::Quantity;
-use super::unit::Unit;
+use super::unit::PrintedUnit;
 
 /// Something to draw.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
+pub struct FigureSpec {
     /// The experiment.
     pub experiment: String,
     /// Its name: of its file, too.
@@ -14,14 +14,14 @@ pub struct Figure {
     /// What it shows.
     pub title: String,
     /// What is drawn against what.
-    pub kind: Kind,
+    pub kind: FigureKind,
     /// What the horizontal axis is called.
     pub x: String,
     /// The reading whose runs are drawn.
     pub reading: String,
     /// The unit of the vertical axis.
-    pub unit: Unit,
-    /// The quantity drawn; for [`Kind::Time`] its gauge, for [`Kind::Flows`] the rate.
+    pub unit: PrintedUnit,
+    /// The quantity drawn; for [`FigureKind::Time`] its gauge, for [`FigureKind::Flows`] the rate.
     pub quantity: Quantity,
     /// The quantity as written: `{x}` in it is the place on the axis.
     pub text: String,
@@ -29,7 +29,7 @@ pub struct Figure {
 
 /// What is drawn against what.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum FigureKind {
     /// A quantity over the runs' `x`, a line for each queue.
     Sweep,
     /// A quantity over time in one setting, a line for each queue, of the first seed.
@@ -45,7 +45,7 @@ pub enum Kind {
     /// What is known without simulating: a closed form, or points measured elsewhere.
     Known {
         /// The lines.
-        lines: Vec<Known>,
+        lines: Vec<KnownLine>,
         /// What measures them again; none of a closed form.
         command: Option<String>,
     },
@@ -53,7 +53,7 @@ pub enum Kind {
 
 /// A line of a figure that is known without simulating.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Known {
+pub struct KnownLine {
     /// What it is of.
     pub name: String,
     /// Its points.
@@ -62,7 +62,7 @@ pub struct Known {
 
 /// A table of queues for each setting of an experiment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Board {
+pub struct BoardSpec {
     /// The experiment.
     pub experiment: String,
     /// Its name.
@@ -70,67 +70,67 @@ pub struct Board {
     /// What is compared.
     pub title: String,
     /// What its columns are.
-    pub columns: Vec<Column>,
+    pub columns: Vec<BoardColumn>,
     /// The column that is drawn as a map, queues against settings, if one is.
-    pub map: Option<Column>,
+    pub map: Option<BoardColumn>,
     /// Nanoseconds for each packet, by queue, as measured.
     pub costs: Vec<(String, f64)>,
 }
 
 /// What a column shows.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Column {
+pub enum BoardColumn {
     /// A quantity of the results.
-    Of(Quantity, Unit),
+    Of(Quantity, PrintedUnit),
     /// What the queue keeps at most besides the packets, in kB.
     State,
     /// What a packet costs in time, in ns, as measured elsewhere.
     Cost,
 }
 
-impl fmt::Display for Column {
+impl fmt::Display for BoardColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Column::Of(quantity, unit) => match unit.to_string().as_str() {
+            BoardColumn::Of(quantity, unit) => match unit.to_string().as_str() {
                 "" => write!(f, "{quantity}"),
                 unit => write!(f, "{quantity}, {unit}"),
             },
-            Column::State => f.write_str("state, kB"),
-            Column::Cost => f.write_str("a packet, ns"),
+            BoardColumn::State => f.write_str("state, kB"),
+            BoardColumn::Cost => f.write_str("a packet, ns"),
         }
     }
 }
 
-impl std::str::FromStr for Column {
+impl std::str::FromStr for BoardColumn {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Column, String> {
+    fn from_str(text: &str) -> Result<BoardColumn, String> {
         match text {
-            "state" => return Ok(Column::State),
-            "cost" => return Ok(Column::Cost),
+            "state" => return Ok(BoardColumn::State),
+            "cost" => return Ok(BoardColumn::Cost),
             _ => {}
         }
         let (quantity, unit) = match text.strip_suffix(']').and_then(|text| text.split_once(" [")) {
             Some((quantity, unit)) => (quantity, unit),
             None => (text, ""),
         };
-        let (quantity, unit): (Quantity, Unit) = (quantity.parse()?, unit.parse()?);
+        let (quantity, unit): (Quantity, PrintedUnit) = (quantity.parse()?, unit.parse()?);
         if quantity.dimension() == unit.dimension() {
-            Ok(Column::Of(quantity, unit))
+            Ok(BoardColumn::Of(quantity, unit))
         } else {
             Err(format!(
                 "`{quantity}` is measured in {}",
-                Unit::of(quantity.dimension()).join(" | ")
+                PrintedUnit::of(quantity.dimension()).join(" | ")
             ))
         }
     }
 }
 
-impl Column {
+impl BoardColumn {
     /// What it needs of a run.
     pub(super) fn quantity(&self) -> Option<&Quantity> {
         match self {
-            Column::Of(quantity, _) => Some(quantity),
+            BoardColumn::Of(quantity, _) => Some(quantity),
             _ => None,
         }
     }

@@ -2,9 +2,9 @@
 use tidegate_report::papers::Explanation;
 
 use crate::problem::{Place, Problem};
-use crate::reader::{Document, Reader, Table};
+use crate::reader::{Reader, Table, TomlDocument};
 
-use super::book::{Paper, Reading, Readings, Run};
+use super::book::{Paper, PaperRun, Reading, Readings};
 use super::{EXPLAINED, Folder};
 use crate::folder::{Description, filled};
 
@@ -17,7 +17,7 @@ const LEAST_SEEDS: u32 = 3;
 pub(super) fn read(folder: &Folder<'_>, paper: &mut Paper, problems: &mut Vec<Problem>) {
     let Some(text) = folder.file(EXPLAINED) else { return };
     let file = format!("{}/{EXPLAINED}", folder.name);
-    let doc = Document { file: &file, text, sets: &[] };
+    let doc = TomlDocument { file: &file, text, sets: &[] };
     let root = match doc.read() {
         Ok(root) => root,
         Err(found) => return problems.extend(found),
@@ -158,7 +158,7 @@ impl Description<'_, '_, '_> {
                 };
                 let (experiment, setting) = (base.experiment.clone(), base.setting.clone());
                 let (under, reading) = (under.clone(), base.reading.clone());
-                runs.push(Run { experiment, under, setting, reading, ..run });
+                runs.push(PaperRun { experiment, under, setting, reading, ..run });
             }
             readings.push(Reading { name, contradicted: contradicted.clone(), runs });
         }

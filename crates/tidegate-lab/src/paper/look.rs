@@ -2,18 +2,18 @@
 use tidegate_report::papers::{self as page, Experiment, Explanation, Section};
 
 use super::board;
-use super::book::{Paper, Run};
+use super::book::{Paper, PaperRun};
 use super::claim::Fit;
 use super::figure::charts;
 use super::readings;
-use super::results::{Length, Results};
-use super::row::{Row, rows};
+use super::results::{Length, PaperResults};
+use super::row::{ClaimRow, rows};
 
 /// What the pages show of `paper`: `experiments` of it.
 pub fn page(
     paper: &Paper,
     experiments: &[String],
-    results: &Results,
+    results: &PaperResults,
     length: Length,
 ) -> page::Reproduced {
     let rows = rows(paper, experiments, results);
@@ -41,7 +41,7 @@ pub fn page(
         let with = |fit: &Fit| {
             rows.iter().filter(|row| row.claim.fit == *fit).map(claim).collect::<Vec<_>>()
         };
-        page::Fitted {
+        page::FittedRow {
             parameter: fitted.parameter.clone(),
             targets: with(&Fit::Target(fitted.name.clone())),
             supports: with(&Fit::Support(fitted.name.clone())),
@@ -64,7 +64,7 @@ fn of_experiment<T: Clone>(all: &[(String, T)], id: &str) -> Vec<T> {
 }
 
 /// The explanations that rows of the experiment called `id` need, in the order of the file.
-fn explanations(paper: &Paper, rows: &[Row<'_>], id: &str) -> Vec<(Explanation, usize)> {
+fn explanations(paper: &Paper, rows: &[ClaimRow<'_>], id: &str) -> Vec<(Explanation, usize)> {
     let mine = |name: &str| {
         rows.iter().filter(|r| r.claim.experiment == id && r.explanation() == Some(name)).count()
     };
@@ -72,7 +72,7 @@ fn explanations(paper: &Paper, rows: &[Row<'_>], id: &str) -> Vec<(Explanation, 
     counted.filter(|(_, claims)| *claims > 0).collect()
 }
 
-fn claim(row: &Row<'_>) -> page::JudgedClaim {
+fn claim(row: &ClaimRow<'_>) -> page::JudgedClaim {
     let c = row.claim;
     page::JudgedClaim {
         experiment: c.experiment.clone(),
@@ -92,7 +92,7 @@ fn claim(row: &Row<'_>) -> page::JudgedClaim {
 }
 
 /// The command that runs one setting by itself.
-fn command(paper: &Paper, run: &Run) -> String {
+fn command(paper: &Paper, run: &PaperRun) -> String {
     let sets: String = run.sets.iter().map(|set| format!(" --set '{set}'")).collect();
     let file = match run.scenario_file.strip_prefix("../") {
         Some(of_another) => of_another.into(),

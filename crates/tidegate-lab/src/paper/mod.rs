@@ -33,19 +33,19 @@ mod verdict;
 pub use crate::folder::Folder;
 pub use crate::results::VERSION;
 pub use crate::study::RunsError as PaperError;
-pub use book::{Fitted, Paper, Reading, Readings, Run};
+pub use book::{Fitted, Paper, PaperRun, Reading, Readings};
 pub use claim::{Claim, Fit};
-pub use drawn::{Board, Column, Figure, Kind, Known};
+pub use drawn::{BoardColumn, BoardSpec, FigureKind, FigureSpec, KnownLine};
 pub use figure::{charts, points};
 pub use look::page;
 pub use quantity::Quantity;
 pub use readings::csv as readings;
-pub use results::{Length, Results};
-pub use row::{Row, csv, rows};
-pub use run::{Asked, run};
+pub use results::{Length, PaperResults};
+pub use row::{ClaimRow, csv, rows};
+pub use run::{PaperRequest, run};
 pub use shelf::{prepare, publish};
 pub use tidegate_report::papers::{Experiment, Explanation};
-pub use verdict::{Other, Printed, Verdict, Within};
+pub use verdict::{ClaimVerdict, Other, Printed, Tolerance};
 
 /// The name of a paper's description in its folder.
 pub const DESCRIPTION: &str = "paper.toml";

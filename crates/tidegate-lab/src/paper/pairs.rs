@@ -9,15 +9,15 @@ use tidegate::ConfigError;
 use tidegate::catalog;
 
 use crate::problem::Problems;
-use crate::reader::Set;
+use crate::reader::Override;
 use crate::scenario::Scenario;
 
 use super::Folder;
-use super::book::{Paper, Run};
-use super::results::Results;
-use super::row::{self, Row};
+use super::book::{Paper, PaperRun};
+use super::results::PaperResults;
+use super::row::{self, ClaimRow};
 use super::table;
-use super::verdict::Verdict;
+use super::verdict::ClaimVerdict;
 
 /// The most choices of a grid: 2016 pairs.
 pub const MOST_CHOICES: usize = 64;
@@ -25,7 +25,7 @@ pub const MOST_CHOICES: usize = 64;
 /// One reading: a parameter of a queue (`sfb:drop_rule=any`), or a value of the scenario
 /// (`group.tcp.rules=ns2`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum ReadingChoice {
     /// Of every queue of this name that the experiment compares.
     Queue {
         /// The queue's name.
@@ -36,22 +36,22 @@ pub enum Choice {
         value: String,
     },
     /// Of every scenario of the experiment.
-    Scenario(Set),
+    Scenario(Override),
 }
 
-impl fmt::Display for Choice {
+impl fmt::Display for ReadingChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Choice::Queue { name, param, value } => write!(f, "{name}:{param}={value}"),
-            Choice::Scenario(set) => write!(f, "{}={}", set.path, set.value),
+            ReadingChoice::Queue { name, param, value } => write!(f, "{name}:{param}={value}"),
+            ReadingChoice::Scenario(set) => write!(f, "{}={}", set.path, set.value),
         }
     }
 }
 
-impl FromStr for Choice {
+impl FromStr for ReadingChoice {
     type Err = ConfigError;
 
-    fn from_str(text: &str) -> Result<Choice, ConfigError> {
+    fn from_str(text: &str) -> Result<ReadingChoice, ConfigError> {
         let wrong = |why| ConfigError::new("choice", text, why);
         let (place, value) = text.split_once('=').ok_or_else(|| {
             wrong(
@@ -60,7 +60,7 @@ impl FromStr for Choice {
             )
         })?;
         let Some((name, param)) = place.split_once(':') else {
-            return text.parse().map(Choice::Scenario);
+            return text.parse().map(ReadingChoice::Scenario);
         };
         let (name, param, value) = (name.trim(), param.trim(), value.trim());
         let Some(row) = catalog::find(name) else {
@@ -73,26 +73,27 @@ impl FromStr for Choice {
                 format!("{name} has no such parameter; `tidegate show {name}` has them"),
             ));
         }
-        Ok(Choice::Queue { name: name.into(), param: param.into(), value: value.into() })
+        Ok(ReadingChoice::Queue { name: name.into(), param: param.into(), value: value.into() })
     }
 }
 
-impl Choice {
+impl ReadingChoice {
     /// Whether both say something of the same place, so that they cannot be made together.
-    fn excludes(&self, other: &Choice) -> bool {
+    fn excludes(&self, other: &ReadingChoice) -> bool {
         match (self, other) {
-            (Choice::Queue { name: a, param: b, .. }, Choice::Queue { name, param, .. }) => {
-                a == name && b == param
-            }
-            (Choice::Scenario(a), Choice::Scenario(b)) => a.path == b.path,
+            (
+                ReadingChoice::Queue { name: a, param: b, .. },
+                ReadingChoice::Queue { name, param, .. },
+            ) => a == name && b == param,
+            (ReadingChoice::Scenario(a), ReadingChoice::Scenario(b)) => a.path == b.path,
             _ => false,
         }
     }
 
-    fn make(&self, runs: &mut [Run], folder: &Folder<'_>) -> Result<(), Problems> {
+    fn make(&self, runs: &mut [PaperRun], folder: &Folder<'_>) -> Result<(), Problems> {
         for run in runs {
             match self {
-                Choice::Queue { name, param, value } => {
+                ReadingChoice::Queue { name, param, value } => {
                     let compared = run.full.compare.iter_mut().chain(&mut run.quick.compare);
                     for spec in compared.filter(|spec| spec.name == *name) {
                         spec.label = Some(spec.label());
@@ -100,7 +101,7 @@ impl Choice {
                         spec.params.push((param.clone(), value.clone()));
                     }
                 }
-                Choice::Scenario(set) => {
+                ReadingChoice::Scenario(set) => {
                     run.sets.push(format!("{}={}", set.path, set.value));
                     run.full = again(run, &run.full, &[], folder)?;
                     run.quick = again(run, &run.quick, &run.shorter, folder)?;
@@ -113,13 +114,14 @@ impl Choice {
 
 /// The scenario of `run` with its sets and `more`; queues and seeds as in `before`.
 fn again(
-    run: &Run,
+    run: &PaperRun,
     before: &Scenario,
     more: &[String],
     folder: &Folder<'_>,
 ) -> Result<Scenario, Problems> {
     let text = folder.file(&run.scenario_file).unwrap_or_default();
-    let sets: Vec<Set> = run.sets.iter().chain(more).filter_map(|set| set.parse().ok()).collect();
+    let sets: Vec<Override> =
+        run.sets.iter().chain(more).filter_map(|set| set.parse().ok()).collect();
     let mut scenario =
         Scenario::parse(text.as_bytes(), &format!("{}/{}", folder.name, run.scenario_file), &sets)?;
     scenario.compare.clone_from(&before.compare);
@@ -129,8 +131,8 @@ fn again(
 
 /// The choices that the manual pages of the queues of `experiment` list: every other word of each
 /// parameter that takes one of several words. With `only`, those of this queue.
-pub fn listed(paper: &Paper, experiment: &str, only: Option<&str>) -> Vec<Choice> {
-    let mut choices: Vec<Choice> = vec![];
+pub fn listed(paper: &Paper, experiment: &str, only: Option<&str>) -> Vec<ReadingChoice> {
+    let mut choices: Vec<ReadingChoice> = vec![];
     for run in paper.runs.iter().filter(|run| run.experiment == experiment) {
         let link = run.full.bottleneck();
         for spec in run.full.compare.iter().filter(|spec| only.is_none_or(|name| spec.name == name))
@@ -143,7 +145,7 @@ pub fn listed(paper: &Paper, experiment: &str, only: Option<&str>) -> Vec<Choice
                     .filter(|_| param.kind.contains(" | ") && !now.contains(':'));
                 for word in words.filter(|word| *word != now && !word.contains(' ')) {
                     let (name, param, value) = (spec.name.clone(), param.name.into(), word.into());
-                    let choice = Choice::Queue { name, param, value };
+                    let choice = ReadingChoice::Queue { name, param, value };
                     if !choices.contains(&choice) {
                         choices.push(choice);
                     }
@@ -155,21 +157,21 @@ pub fn listed(paper: &Paper, experiment: &str, only: Option<&str>) -> Vec<Choice
 }
 
 /// An experiment with none, each one, and each two of some choices.
-pub struct Grid {
+pub struct PairsGrid {
     /// The paper, with the runs of the grid for its own.
     pub paper: Paper,
     experiment: String,
     /// The choices that were made, and under which name their results are kept.
-    cells: Vec<(Vec<Choice>, String)>,
+    cells: Vec<(Vec<ReadingChoice>, String)>,
     /// The choices that a queue refuses together, and why.
-    refused: Vec<(Vec<Choice>, String)>,
+    refused: Vec<(Vec<ReadingChoice>, String)>,
 }
 
 /// What came of a cell of a grid.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct PairsCell {
     /// What was chosen: nothing, one or two.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<ReadingChoice>,
     /// The claims that hold, fitted ones included: their lines in `printed.csv`.
     pub met: Vec<usize>,
     /// How many claims there are figures for.
@@ -188,10 +190,11 @@ pub struct Cell {
 /// The columns of the table of pairs.
 pub const COLUMNS: [&str; 7] = ["choice", "and", "met", "gained", "lost", "factor", "refused"];
 
-impl Cell {
+impl PairsCell {
     /// Its fields, in the table's order.
     pub fn fields(&self) -> [String; 7] {
-        let chosen = |at: usize| self.choices.get(at).map_or(String::new(), Choice::to_string);
+        let chosen =
+            |at: usize| self.choices.get(at).map_or(String::new(), ReadingChoice::to_string);
         let first = if self.choices.is_empty() { "as run".into() } else { chosen(0) };
         if let Some(why) = &self.refused {
             let none = String::new;
@@ -212,13 +215,14 @@ impl Cell {
 
 /// Cells as a table of comma-separated values. Behind their fields it has the lines in
 /// `printed.csv` of the claims that each meets.
-pub fn csv(cells: &[Cell]) -> String {
-    let lines = |cell: &Cell| cell.met.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
-    let row = |cell: &Cell| [&cell.fields()[..], &[lines(cell)]].concat();
+pub fn csv(cells: &[PairsCell]) -> String {
+    let lines =
+        |cell: &PairsCell| cell.met.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
+    let row = |cell: &PairsCell| [&cell.fields()[..], &[lines(cell)]].concat();
     table::written(&[&COLUMNS[..], &["lines"]].concat(), cells.iter().map(row))
 }
 
-impl Grid {
+impl PairsGrid {
     /// The grid of `choices` over `experiment` of `paper`, which was read from `folder`.
     ///
     /// # Errors
@@ -227,24 +231,24 @@ impl Grid {
         paper: &Paper,
         folder: &Folder<'_>,
         experiment: &str,
-        choices: &[Choice],
-    ) -> Result<Grid, Problems> {
-        let own: Vec<Run> =
+        choices: &[ReadingChoice],
+    ) -> Result<PairsGrid, Problems> {
+        let own: Vec<PaperRun> =
             paper.runs.iter().filter(|run| run.experiment == experiment).cloned().collect();
-        let mut made: Vec<Vec<Choice>> = vec![vec![]];
+        let mut made: Vec<Vec<ReadingChoice>> = vec![vec![]];
         made.extend(choices.iter().map(|one| vec![one.clone()]));
         for (at, one) in choices.iter().enumerate() {
             let others = choices[at + 1..].iter().filter(|other| !one.excludes(other));
             made.extend(others.map(|other| vec![one.clone(), other.clone()]));
         }
-        let mut grid = Grid {
+        let mut grid = PairsGrid {
             paper: Paper { runs: vec![], readings: vec![], ..paper.clone() },
             experiment: experiment.into(),
             cells: vec![],
             refused: vec![],
         };
         for choices in made {
-            let under = choices.iter().map(Choice::to_string).collect::<Vec<_>>().join(" ");
+            let under = choices.iter().map(ReadingChoice::to_string).collect::<Vec<_>>().join(" ");
             let mut runs = own.clone();
             for choice in &choices {
                 choice.make(&mut runs, folder)?;
@@ -262,27 +266,28 @@ impl Grid {
 
     /// What came of it, the best first: by claims met, then by the factor. Refused choices come
     /// last.
-    pub fn judged(&self, results: &Results) -> Vec<Cell> {
+    pub fn judged(&self, results: &PaperResults) -> Vec<PairsCell> {
         let claims: Vec<_> =
             self.paper.claims.iter().filter(|claim| claim.experiment == self.experiment).collect();
         let rows = |under: &str| {
             claims
                 .iter()
                 .map(|claim| row::row(&self.paper, claim, under, results))
-                .collect::<Vec<Row<'_>>>()
+                .collect::<Vec<ClaimRow<'_>>>()
         };
-        let holds = |row: &Row<'_>| matches!(row.verdict, Verdict::Holds | Verdict::Fitted);
+        let holds =
+            |row: &ClaimRow<'_>| matches!(row.verdict, ClaimVerdict::Holds | ClaimVerdict::Fitted);
         let plain: Vec<bool> = rows("").iter().map(holds).collect();
-        let cell = |(choices, under): &(Vec<Choice>, String)| {
+        let cell = |(choices, under): &(Vec<ReadingChoice>, String)| {
             let rows = rows(under);
             let now: Vec<bool> = rows.iter().map(holds).collect();
-            let told = |row: &&Row<'_>| {
-                row.ours.is_some() && !matches!(row.verdict, Verdict::Unchecked(_))
+            let told = |row: &&ClaimRow<'_>| {
+                row.ours.is_some() && !matches!(row.verdict, ClaimVerdict::Unchecked(_))
             };
             let changed = |from: bool| {
                 plain.iter().zip(&now).filter(|(was, is)| **was == from && **is != from).count()
             };
-            Cell {
+            PairsCell {
                 choices: choices.clone(),
                 met: rows.iter().filter(|row| holds(row)).map(|row| row.claim.line).collect(),
                 of: rows.iter().filter(told).count(),
@@ -292,10 +297,10 @@ impl Grid {
                 refused: None,
             }
         };
-        let mut cells: Vec<Cell> = self.cells.iter().map(cell).collect();
-        let off = |cell: &Cell| cell.factor.unwrap_or(f64::INFINITY);
+        let mut cells: Vec<PairsCell> = self.cells.iter().map(cell).collect();
+        let off = |cell: &PairsCell| cell.factor.unwrap_or(f64::INFINITY);
         cells.sort_by(|a, b| b.met.len().cmp(&a.met.len()).then(off(a).total_cmp(&off(b))));
-        cells.extend(self.refused.iter().map(|(choices, why)| Cell {
+        cells.extend(self.refused.iter().map(|(choices, why)| PairsCell {
             choices: choices.clone(),
             met: vec![],
             of: 0,
@@ -309,7 +314,7 @@ impl Grid {
 }
 
 /// Why a queue of `runs` cannot be built, if so.
-fn refused(runs: &[Run]) -> Option<String> {
+fn refused(runs: &[PaperRun]) -> Option<String> {
     runs.iter().find_map(|run| {
         let link = run.full.bottleneck();
         let mut compared = run.full.compare.iter();
@@ -318,7 +323,7 @@ fn refused(runs: &[Run]) -> Option<String> {
 }
 
 /// By what factor figures are off the printed numbers, in the root mean square.
-fn factor(rows: &[Row<'_>]) -> Option<f64> {
+fn factor(rows: &[ClaimRow<'_>]) -> Option<f64> {
     let off = rows.iter().filter_map(|row| {
         let printed = row.claim.printed.number()?;
         let off = (row.ours?.mean() / printed).ln();

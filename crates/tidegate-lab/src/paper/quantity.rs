@@ -28,38 +28,38 @@ mod words;
 use std::fmt;
 use std::str::FromStr;
 
-use tidegate_report::{Line, Metric, Quantity as Shown};
+use tidegate_report::{Line, Metric, SeriesQuantity as Shown};
 
 use super::closed::Closed;
-use super::unit::{Dimension, Unit};
+use super::unit::{NumberKind, PrintedUnit};
 
 /// Something that a claim gives a number for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
     text: String,
-    what: What,
+    what: QuantityKind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum What {
-    Rate(Rate, Who),
-    RateOver(Rate, Who, Window),
-    Ratio(Rate, String, String),
+enum QuantityKind {
+    Rate(RateKind, Who),
+    RateOver(RateKind, Who, GridWindow),
+    Ratio(RateKind, String, String),
     LossRatio(Who),
-    LossRatioOver(Window),
-    LossRatioChange(Window, Window),
+    LossRatioOver(GridWindow),
+    LossRatioChange(GridWindow, GridWindow),
     NormOf(Vec<String>, Option<f64>),
     MarkRatio(Who),
     Jain(Who),
-    ClassJain(Rate),
-    Whole(Whole),
+    ClassJain(RateKind),
+    Whole(WholeQuantity),
     Delay(Stat),
     DropGapCov(Who),
-    RateCov(Moment, String),
+    RateCov(Statistic, String),
     End(Extreme, String),
     Below(String, f64),
     Declared(&'static Metric, String),
-    Gauge(String, Reduce, Window),
+    Gauge(String, Reduce, GridWindow),
     Closed(Closed),
     Elsewhere,
 }
@@ -72,7 +72,7 @@ enum Who {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rate {
+enum RateKind {
     Throughput,
     Goodput,
     ActiveGoodput,
@@ -81,7 +81,7 @@ enum Rate {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whole {
+enum WholeQuantity {
     Norm,
     Deviation,
     Utilization,
@@ -98,7 +98,7 @@ enum Stat {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moment {
+enum Statistic {
     Mean,
     Sd,
 }
@@ -117,59 +117,61 @@ enum Reduce {
 
 /// Points of the grid of time that count: later than `from`, not later than `to`, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Window {
+struct GridWindow {
     from: f64,
     to: f64,
 }
 
-const EVER: Window = Window { from: 0.0, to: f64::INFINITY };
+const EVER: GridWindow = GridWindow { from: 0.0, to: f64::INFINITY };
 
 impl Quantity {
     /// What kind of number it is.
-    pub fn dimension(&self) -> Dimension {
+    pub fn dimension(&self) -> NumberKind {
         match &self.what {
-            What::Rate(..)
-            | What::RateOver(..)
-            | What::End(..)
-            | What::Whole(Whole::Norm)
-            | What::NormOf(..) => Dimension::Rate,
-            What::LossRatio(_)
-            | What::LossRatioOver(_)
-            | What::MarkRatio(_)
-            | What::Jain(_)
-            | What::ClassJain(_)
-            | What::Declared(..) => Dimension::Ratio,
-            What::Ratio(..) | What::LossRatioChange(..) => Dimension::Ratio,
-            What::Whole(Whole::Deviation | Whole::Utilization) => Dimension::Ratio,
-            What::DropGapCov(_) | What::RateCov(..) => Dimension::Ratio,
-            What::Whole(Whole::NearlyFull) => Dimension::Time,
-            What::Delay(_) => Dimension::Delay,
-            What::Below(..) | What::Gauge(..) => Dimension::Count,
-            What::Closed(closed) => closed.dimension(),
-            What::Elsewhere => Dimension::Ratio,
+            QuantityKind::Rate(..)
+            | QuantityKind::RateOver(..)
+            | QuantityKind::End(..)
+            | QuantityKind::Whole(WholeQuantity::Norm)
+            | QuantityKind::NormOf(..) => NumberKind::Rate,
+            QuantityKind::LossRatio(_)
+            | QuantityKind::LossRatioOver(_)
+            | QuantityKind::MarkRatio(_)
+            | QuantityKind::Jain(_)
+            | QuantityKind::ClassJain(_)
+            | QuantityKind::Declared(..) => NumberKind::Ratio,
+            QuantityKind::Ratio(..) | QuantityKind::LossRatioChange(..) => NumberKind::Ratio,
+            QuantityKind::Whole(WholeQuantity::Deviation | WholeQuantity::Utilization) => {
+                NumberKind::Ratio
+            }
+            QuantityKind::DropGapCov(_) | QuantityKind::RateCov(..) => NumberKind::Ratio,
+            QuantityKind::Whole(WholeQuantity::NearlyFull) => NumberKind::Time,
+            QuantityKind::Delay(_) => NumberKind::Delay,
+            QuantityKind::Below(..) | QuantityKind::Gauge(..) => NumberKind::Count,
+            QuantityKind::Closed(closed) => closed.dimension(),
+            QuantityKind::Elsewhere => NumberKind::Ratio,
         }
     }
 
     /// Whether it can be measured in `unit`.
-    pub fn measured_in(&self, unit: Unit) -> bool {
+    pub fn measured_in(&self, unit: PrintedUnit) -> bool {
         self.is_elsewhere() || self.dimension() == unit.dimension()
     }
 
     /// Whether no simulation tells it.
     pub fn is_elsewhere(&self) -> bool {
-        self.what == What::Elsewhere
+        self.what == QuantityKind::Elsewhere
     }
 
     /// What no simulation tells.
     pub(super) fn elsewhere(text: &str) -> Quantity {
-        Quantity { text: text.into(), what: What::Elsewhere }
+        Quantity { text: text.into(), what: QuantityKind::Elsewhere }
     }
 
     /// The groups that it names.
     pub fn groups(&self) -> Vec<&str> {
         match &self.what {
-            What::Ratio(_, one, other) => vec![one, other],
-            What::NormOf(groups, _) => groups.iter().map(String::as_str).collect(),
+            QuantityKind::Ratio(_, one, other) => vec![one, other],
+            QuantityKind::NormOf(groups, _) => groups.iter().map(String::as_str).collect(),
             _ => self.group().into_iter().collect(),
         }
     }
@@ -177,15 +179,15 @@ impl Quantity {
     /// The group that it is of, if it is one group's.
     fn group(&self) -> Option<&str> {
         match &self.what {
-            What::Rate(_, who) | What::RateOver(_, who, _) => who.group(),
-            What::LossRatio(who)
-            | What::MarkRatio(who)
-            | What::Jain(who)
-            | What::DropGapCov(who) => who.group(),
-            What::RateCov(_, group)
-            | What::End(_, group)
-            | What::Below(group, _)
-            | What::Declared(_, group) => Some(group),
+            QuantityKind::Rate(_, who) | QuantityKind::RateOver(_, who, _) => who.group(),
+            QuantityKind::LossRatio(who)
+            | QuantityKind::MarkRatio(who)
+            | QuantityKind::Jain(who)
+            | QuantityKind::DropGapCov(who) => who.group(),
+            QuantityKind::RateCov(_, group)
+            | QuantityKind::End(_, group)
+            | QuantityKind::Below(group, _)
+            | QuantityKind::Declared(_, group) => Some(group),
             _ => None,
         }
     }
@@ -194,22 +196,22 @@ impl Quantity {
     pub fn needs_series(&self) -> bool {
         matches!(
             self.what,
-            What::RateOver(..)
-                | What::LossRatioOver(_)
-                | What::LossRatioChange(..)
-                | What::Gauge(..)
+            QuantityKind::RateOver(..)
+                | QuantityKind::LossRatioOver(_)
+                | QuantityKind::LossRatioChange(..)
+                | QuantityKind::Gauge(..)
         )
     }
 
     /// Whether it needs each flow.
     pub fn needs_flows(&self) -> bool {
-        matches!(self.what, What::Below(..) | What::NormOf(..))
+        matches!(self.what, QuantityKind::Below(..) | QuantityKind::NormOf(..))
     }
 
     /// Its value, if it is a closed form, in bytes, flows or pure numbers.
     pub fn closed(&self) -> Option<f64> {
         match &self.what {
-            What::Closed(closed) => Some(closed.value()),
+            QuantityKind::Closed(closed) => Some(closed.value()),
             _ => None,
         }
     }
@@ -217,11 +219,13 @@ impl Quantity {
     /// The line of a replication's series that draws it over time.
     pub fn line<'s>(&self, series: &'s tidegate_report::Series) -> Option<&'s Line> {
         let (what, name) = match &self.what {
-            What::Gauge(name, ..) => (Shown::Gauge, name.as_str()),
-            What::Rate(Rate::Loss, Who::Group(name)) => (Shown::Loss, name.as_str()),
-            What::Rate(Rate::Throughput, Who::Group(name)) => (Shown::Throughput, name.as_str()),
-            What::LossRatio(Who::All) => (Shown::Loss, "loss ratio"),
-            What::Delay(_) => (Shown::Delay, "delay"),
+            QuantityKind::Gauge(name, ..) => (Shown::Gauge, name.as_str()),
+            QuantityKind::Rate(RateKind::Loss, Who::Group(name)) => (Shown::Loss, name.as_str()),
+            QuantityKind::Rate(RateKind::Throughput, Who::Group(name)) => {
+                (Shown::Throughput, name.as_str())
+            }
+            QuantityKind::LossRatio(Who::All) => (Shown::Loss, "loss ratio"),
+            QuantityKind::Delay(_) => (Shown::Delay, "delay"),
             _ => return None,
         };
         series.lines.iter().find(|line| line.what == what && line.name == name)
@@ -251,8 +255,11 @@ impl FromStr for Quantity {
         if let Some(told) = text.strip_prefix("elsewhere:") {
             return Ok(Quantity::elsewhere(told.trim()));
         }
-        let what =
-            if text.ends_with(')') { What::Closed(text.parse()?) } else { What::read(text)? };
+        let what = if text.ends_with(')') {
+            QuantityKind::Closed(text.parse()?)
+        } else {
+            QuantityKind::read(text)?
+        };
         Ok(Quantity { text: text.into(), what })
     }
 }

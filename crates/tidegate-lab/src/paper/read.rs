@@ -4,10 +4,10 @@ use tidegate::catalog::QUEUES;
 use tidegate_report::papers::Experiment;
 
 use crate::problem::{Problem, Problems};
-use crate::reader::{Document, Kind as Toml, Node, Reader, Table, scalar};
+use crate::reader::{Node, Reader, Table, TomlDocument, TomlValue as Toml, scalar};
 
-use super::book::{Fitted, Paper, Run};
-use super::claim::{self, Page};
+use super::book::{Fitted, Paper, PaperRun};
+use super::claim::{self, ClaimsFile};
 use super::{CLAIMS, DESCRIPTION, Folder, consistent, explained};
 use crate::folder::{Description, Vary, filled};
 
@@ -32,7 +32,7 @@ impl Paper {
         };
         let text = folder.file(DESCRIPTION).ok_or_else(|| missing(DESCRIPTION))?;
         let rows = folder.file(CLAIMS).ok_or_else(|| missing(CLAIMS))?;
-        let doc = Document { file: &file, text, sets: &[] };
+        let doc = TomlDocument { file: &file, text, sets: &[] };
         let several = |found| Problems::new(found).expect("a failure has at least one problem");
         let root = doc.read().map_err(several)?;
         let mut reader = Reader::new(&doc);
@@ -42,7 +42,11 @@ impl Paper {
         let mut problems = reader.problems;
         explained::read(folder, &mut paper, &mut problems);
         if problems.is_empty() {
-            consistent::consistent(&paper, &Page { text: rows, file: &claims_file }, &mut problems);
+            consistent::consistent(
+                &paper,
+                &ClaimsFile { text: rows, file: &claims_file },
+                &mut problems,
+            );
         }
         match Problems::new(problems) {
             Some(problems) => Err(problems),
@@ -140,7 +144,7 @@ impl Description<'_, '_, '_> {
         paper: &Paper,
         shared: &[Shared],
         seeds: u32,
-    ) -> Vec<Run> {
+    ) -> Vec<PaperRun> {
         let known =
             ["experiment", "setting", "scenario", "set", "vary", "x", "reading", "quick", "tested"];
         self.reader.only(table, "a [[run]]", &known);
@@ -153,7 +157,7 @@ impl Description<'_, '_, '_> {
         let vary = self.vary(table);
         let shared = place.map(|i| shared[i].clone()).unwrap_or_default();
         let own = self.strings(table, "quick");
-        let draft = Draft {
+        let draft = RunDraft {
             setting: self.text(table, "setting"),
             reading: self.reader.text(table, "reading").unwrap_or_default(),
             scenario: self.text(table, "scenario"),
@@ -184,10 +188,10 @@ impl Description<'_, '_, '_> {
         &mut self,
         table: &Table<'_>,
         experiment: &str,
-        draft: &Draft,
+        draft: &RunDraft,
         paper: &Paper,
         seeds: u32,
-    ) -> Option<Run> {
+    ) -> Option<PaperRun> {
         if paper.run(experiment, &draft.setting).is_some() {
             self.reader.refuse_key(
                 table,
@@ -228,7 +232,7 @@ struct Shared {
 
 /// A `[[run]]` before its placeholders are filled.
 #[derive(Clone)]
-struct Draft {
+struct RunDraft {
     setting: String,
     reading: String,
     scenario: String,
@@ -238,11 +242,11 @@ struct Draft {
     tested: bool,
 }
 
-impl Draft {
+impl RunDraft {
     /// With `{NAME}` replaced by entry `index` of the list of that name.
-    fn filled(&self, vary: &Vary, index: usize) -> Draft {
+    fn filled(&self, vary: &Vary, index: usize) -> RunDraft {
         let fill = |text: &String| filled(text, vary, index);
-        Draft {
+        RunDraft {
             setting: fill(&self.setting),
             scenario: fill(&self.scenario),
             set: self.set.iter().map(fill).collect(),

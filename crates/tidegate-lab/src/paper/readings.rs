@@ -3,21 +3,30 @@ use tidegate_report::papers as page;
 
 use super::book::{Paper, Reading, Readings};
 use super::claim::Claim;
-use super::results::Results;
-use super::row::{self, Row};
+use super::results::PaperResults;
+use super::row::{self, ClaimRow};
 use super::table;
-use super::verdict::Verdict;
+use super::verdict::ClaimVerdict;
 
 /// What the experiment's own reading is called.
 const OWN: &str = "as run";
 
 /// The claims that `table` shows under one reading, which results know as `under`.
-fn judged<'p>(paper: &'p Paper, table: &Readings, under: &str, results: &Results) -> Vec<Row<'p>> {
+fn judged<'p>(
+    paper: &'p Paper,
+    table: &Readings,
+    under: &str,
+    results: &PaperResults,
+) -> Vec<ClaimRow<'p>> {
     table.claims(paper).map(|claim| row::row(paper, claim, under, results)).collect()
 }
 
 /// Name and rows of each reading of `table`, the experiment's own first.
-fn all<'p>(paper: &'p Paper, table: &Readings, results: &Results) -> Vec<(String, Vec<Row<'p>>)> {
+fn all<'p>(
+    paper: &'p Paper,
+    table: &Readings,
+    results: &PaperResults,
+) -> Vec<(String, Vec<ClaimRow<'p>>)> {
     let own = (OWN.to_string(), judged(paper, table, &table.experiment, results));
     let others = table
         .readings
@@ -30,19 +39,22 @@ fn all<'p>(paper: &'p Paper, table: &Readings, results: &Results) -> Vec<(String
 pub(super) fn tables(
     paper: &Paper,
     experiments: &[String],
-    results: &Results,
-) -> Vec<(String, page::Readings)> {
+    results: &PaperResults,
+) -> Vec<(String, page::ReadingsTable)> {
     let asked = paper.readings.iter().filter(|table| experiments.contains(&table.experiment));
     let table = |table: &Readings| {
         let readings = all(paper, table, results);
-        let cell =
-            |row: &Row<'_>| page::Cell { text: row.mean(), half: row.half(), kind: kind(row) };
+        let cell = |row: &ClaimRow<'_>| page::FigureCell {
+            text: row.mean(),
+            half: row.half(),
+            kind: kind(row),
+        };
         let rows = table.claims(paper).enumerate().map(|(i, claim)| page::Reread {
             claim: named(claim),
             printed: claim.text.clone(),
             cells: readings.iter().map(|(_, rows)| cell(&rows[i])).collect(),
         });
-        let shown = page::Readings {
+        let shown = page::ReadingsTable {
             id: table.id.clone(),
             title: table.title.clone(),
             finding: table.finding.clone(),
@@ -70,16 +82,20 @@ fn named(claim: &Claim) -> String {
 }
 
 /// The verdict's kind; empty where this reading has no figure.
-fn kind(row: &Row<'_>) -> &'static str {
+fn kind(row: &ClaimRow<'_>) -> &'static str {
     if row.ours.is_some() { row.verdict.kind() } else { "" }
 }
 
 /// How many of the claims that this reading has figures for it meets, fitted ones included.
-fn met(rows: &[Row<'_>]) -> String {
-    let told = |row: &&Row<'_>| row.ours.is_some() && !matches!(row.verdict, Verdict::Unchecked(_));
+fn met(rows: &[ClaimRow<'_>]) -> String {
+    let told = |row: &&ClaimRow<'_>| {
+        row.ours.is_some() && !matches!(row.verdict, ClaimVerdict::Unchecked(_))
+    };
     let all = rows.iter().filter(told).count();
-    let met =
-        rows.iter().filter(|row| matches!(row.verdict, Verdict::Holds | Verdict::Fitted)).count();
+    let met = rows
+        .iter()
+        .filter(|row| matches!(row.verdict, ClaimVerdict::Holds | ClaimVerdict::Fitted))
+        .count();
     if all == 0 { String::new() } else { format!("{met} of {all}") }
 }
 
@@ -91,7 +107,7 @@ const COLUMNS: [&str; 11] = [
 
 /// The claims of `experiments` of `papers` under other readings as a table of comma-separated
 /// values.
-pub fn csv(papers: &[Paper], experiments: &[String], results: &Results) -> String {
+pub fn csv(papers: &[Paper], experiments: &[String], results: &PaperResults) -> String {
     let mut lines = vec![];
     for paper in papers {
         for table in paper.readings.iter().filter(|table| experiments.contains(&table.experiment)) {

@@ -5,11 +5,11 @@ use tidegate_report::Figure;
 
 use crate::replication::stats::figure_of_some;
 
-use super::book::Run;
+use super::book::PaperRun;
 use super::cell::Replication;
 use super::quantity::Quantity;
-use super::unit::Unit;
-use crate::study::Key;
+use super::unit::PrintedUnit;
+use crate::study::CaseKey;
 
 /// How long replications are, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,21 +22,21 @@ pub enum Length {
 
 /// What came of it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Results {
+pub struct PaperResults {
     /// By case and seed.
-    pub(super) replications: BTreeMap<(Key, u64), Replication>,
+    pub(super) replications: BTreeMap<(CaseKey, u64), Replication>,
     /// What stands at experiment or reading, setting, and queue's label.
-    pub(super) places: BTreeMap<(String, String, String), Place>,
+    pub(super) places: BTreeMap<(String, String, String), CaseSeeds>,
 }
 
 /// A case, and which of its seeds.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Place {
-    pub key: Key,
+pub(super) struct CaseSeeds {
+    pub key: CaseKey,
     pub seeds: Vec<u64>,
 }
 
-impl Results {
+impl PaperResults {
     /// The replications of a queue in a setting of an experiment, or of another reading; none if
     /// that was not run.
     pub fn of(&self, under: &str, setting: &str, queue: &str) -> Option<Vec<&Replication>> {
@@ -45,7 +45,7 @@ impl Results {
     }
 
     /// Whether anything of a setting was run.
-    pub fn has(&self, run: &Run) -> bool {
+    pub fn has(&self, run: &PaperRun) -> bool {
         run.full
             .compare
             .iter()
@@ -57,7 +57,7 @@ impl Results {
         &self,
         (under, setting, queue): (&str, &str, &str),
         quantity: &Quantity,
-        unit: Unit,
+        unit: PrintedUnit,
     ) -> Option<Figure> {
         let replications = self.of(under, setting, queue)?;
         figure_of_some(

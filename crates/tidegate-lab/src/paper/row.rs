@@ -3,13 +3,13 @@ use tidegate_report::Figure;
 
 use super::book::{Paper, Reading};
 use super::claim::{Claim, Fit};
-use super::results::Results;
+use super::results::PaperResults;
 use super::table;
-use super::verdict::Verdict;
+use super::verdict::ClaimVerdict;
 
 /// A claim with our figure.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row<'p> {
+pub struct ClaimRow<'p> {
     /// The paper's folder.
     pub paper: &'p str,
     /// What is printed.
@@ -17,7 +17,7 @@ pub struct Row<'p> {
     /// Ours, in the claim's unit.
     pub ours: Option<Figure>,
     /// What ours says of it.
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
 }
 
 /// The columns of the table.
@@ -40,14 +40,20 @@ const COLUMNS: [&str; 13] = [
 /// The claims of `paper` that belong to one of `experiments`, each with its figure and verdict. A
 /// claim that differs as run may hold under another reading. The first reading that is marked as
 /// contradicted by the paper and makes it hold is named.
-pub fn rows<'p>(paper: &'p Paper, experiments: &[String], results: &Results) -> Vec<Row<'p>> {
+pub fn rows<'p>(
+    paper: &'p Paper,
+    experiments: &[String],
+    results: &PaperResults,
+) -> Vec<ClaimRow<'p>> {
     let asked = paper.claims.iter().filter(|claim| experiments.contains(&claim.experiment));
     let judged = |claim: &'p Claim| {
         let own = row(paper, claim, &claim.experiment, results);
         let reading =
             if own.verdict.is_apart() { reconciling(paper, claim, results) } else { None };
         match reading {
-            Some(reading) => Row { verdict: Verdict::HoldsUnder(reading.name.clone()), ..own },
+            Some(reading) => {
+                ClaimRow { verdict: ClaimVerdict::HoldsUnder(reading.name.clone()), ..own }
+            }
             None => own,
         }
     };
@@ -55,12 +61,13 @@ pub fn rows<'p>(paper: &'p Paper, experiments: &[String], results: &Results) -> 
 }
 
 /// The first reading that is marked as contradicted and makes `claim` hold.
-fn reconciling<'p>(paper: &'p Paper, claim: &Claim, results: &Results) -> Option<&'p Reading> {
+fn reconciling<'p>(paper: &'p Paper, claim: &Claim, results: &PaperResults) -> Option<&'p Reading> {
     let tables =
         paper.readings.iter().filter(|table| table.claims(paper).any(|known| known == claim));
     let mut readings =
         tables.flat_map(|table| &table.readings).filter(|reading| reading.contradicted.is_some());
-    readings.find(|reading| row(paper, claim, reading.under(), results).verdict == Verdict::Holds)
+    readings
+        .find(|reading| row(paper, claim, reading.under(), results).verdict == ClaimVerdict::Holds)
 }
 
 /// A claim with the figure of the experiment, or of the reading that `under` names.
@@ -68,8 +75,8 @@ pub(super) fn row<'p>(
     paper: &'p Paper,
     claim: &'p Claim,
     under: &str,
-    results: &Results,
-) -> Row<'p> {
+    results: &PaperResults,
+) -> ClaimRow<'p> {
     let of = |setting: &str, queue: &str| {
         let closed = claim.quantity.closed().map(|value| value * claim.unit.per_base(1.0, 1.0));
         let place = (under, setting, queue);
@@ -79,8 +86,8 @@ pub(super) fn row<'p>(
     };
     let ours = of(&claim.setting, &claim.queue);
     let verdict = match (&claim.unchecked, ours) {
-        (Some(why), _) => Verdict::Unchecked(why.clone()),
-        (None, None) => Verdict::Unchecked("nothing was measured".into()),
+        (Some(why), _) => ClaimVerdict::Unchecked(why.clone()),
+        (None, None) => ClaimVerdict::Unchecked("nothing was measured".into()),
         (None, Some(ours)) => {
             let other = claim.printed.other();
             let theirs =
@@ -96,14 +103,14 @@ pub(super) fn row<'p>(
             if matches!(claim.fit, Fit::Target(_)) { verdict.of_a_target() } else { verdict }
         }
     };
-    Row { paper: &paper.folder, claim, ours, verdict }
+    ClaimRow { paper: &paper.folder, claim, ours, verdict }
 }
 
-impl Row<'_> {
+impl ClaimRow<'_> {
     /// Why it cannot be checked, if it cannot.
     pub fn reason(&self) -> Option<&str> {
         match &self.verdict {
-            Verdict::Unchecked(why) => Some(why),
+            ClaimVerdict::Unchecked(why) => Some(why),
             _ => None,
         }
     }
@@ -150,6 +157,6 @@ impl Row<'_> {
 }
 
 /// Rows as a table of comma-separated values.
-pub fn csv(rows: &[Row<'_>]) -> String {
+pub fn csv(rows: &[ClaimRow<'_>]) -> String {
     table::written(&COLUMNS, rows.iter().map(|row| row.fields().to_vec()))
 }

@@ -5,18 +5,18 @@ use crate::replication::{News, RunError, Watch};
 use crate::scenario::Scenario;
 use crate::study::{Due, Keeps, RunsError, Store, StoreError, fill, weight};
 
-use super::book::{Paper, Run};
-use super::cell::{self, Cell};
-use super::drawn::{Column, Kind};
+use super::book::{Paper, PaperRun};
+use super::cell::{self, PaperCase};
+use super::drawn::{BoardColumn, FigureKind};
 use super::quantity::Quantity;
-use super::results::{Length, Place, Results};
+use super::results::{CaseSeeds, Length, PaperResults};
 
 /// Replications of a quick run.
 const QUICK_SEEDS: u32 = 3;
 
 /// What to run.
 #[derive(Clone, Debug)]
-pub struct Asked<'p> {
+pub struct PaperRequest<'p> {
     /// The papers.
     pub papers: &'p [Paper],
     /// Names of experiments; others are left out.
@@ -29,9 +29,9 @@ pub struct Asked<'p> {
     pub only_tested: bool,
 }
 
-impl Asked<'_> {
+impl PaperRequest<'_> {
     /// The runs, each with its paper.
-    fn runs(&self) -> impl Iterator<Item = (&Paper, &Run)> {
+    fn runs(&self) -> impl Iterator<Item = (&Paper, &PaperRun)> {
         let all =
             self.papers.iter().flat_map(|paper| paper.all_runs().map(move |run| (paper, run)));
         all.filter(|(_, run)| {
@@ -40,7 +40,7 @@ impl Asked<'_> {
     }
 
     /// The scenario of `run` as it is run here.
-    fn scenario(&self, run: &Run) -> Scenario {
+    fn scenario(&self, run: &PaperRun) -> Scenario {
         let (mut scenario, usual) = match self.length {
             Length::Full => (run.full.clone(), run.full.run.seeds),
             Length::Quick => (run.quick.clone(), QUICK_SEEDS),
@@ -51,14 +51,14 @@ impl Asked<'_> {
 }
 
 /// What the claims and figures of `paper` need of `run`, or of another run that simulates the same.
-fn keeps(paper: &Paper, run: &Run) -> Keeps {
+fn keeps(paper: &Paper, run: &PaperRun) -> Keeps {
     let same = paper
         .all_runs()
         .filter(|other| other.scenario_file == run.scenario_file && other.sets == run.sets);
     same.map(|run| own_keeps(paper, run)).fold(Keeps::default(), Keeps::and)
 }
 
-fn own_keeps(paper: &Paper, run: &Run) -> Keeps {
+fn own_keeps(paper: &Paper, run: &PaperRun) -> Keeps {
     let of = |quantity: &Quantity| Keeps {
         flows: quantity.needs_flows(),
         series: quantity.needs_series(),
@@ -69,11 +69,13 @@ fn own_keeps(paper: &Paper, run: &Run) -> Keeps {
         paper.figures.iter().filter(|f| f.experiment == run.experiment).map(|figure| match &figure
             .kind
         {
-            Kind::Sweep if figure.reading == run.reading && run.x.is_some() => of(&figure.quantity),
-            Kind::Time { setting } if *setting == run.setting => {
+            FigureKind::Sweep if figure.reading == run.reading && run.x.is_some() => {
+                of(&figure.quantity)
+            }
+            FigureKind::Time { setting } if *setting == run.setting => {
                 Keeps { flows: false, series: true }
             }
-            Kind::Flows { setting } if *setting == run.setting => {
+            FigureKind::Flows { setting } if *setting == run.setting => {
                 Keeps { flows: true, series: false }
             }
             _ => Keeps::default(),
@@ -81,7 +83,7 @@ fn own_keeps(paper: &Paper, run: &Run) -> Keeps {
     let boards = paper.boards.iter().filter(|board| board.experiment == run.experiment);
     let columns = boards
         .flat_map(|board| board.columns.iter().chain(&board.map))
-        .filter_map(Column::quantity)
+        .filter_map(BoardColumn::quantity)
         .map(of);
     // Other readings are not drawn.
     let drawn = figures.chain(columns).filter(|_| run.under == run.experiment);
@@ -96,16 +98,20 @@ const STORE: &str = "store";
 ///
 /// # Errors
 /// A queue or network that cannot be; a store that fails; `watch` says so.
-pub fn run(asked: &Asked<'_>, dir: Option<&Path>, watch: &dyn Watch) -> Result<Results, RunsError> {
-    let mut results = Results::default();
-    let mut cells: Vec<Cell> = vec![];
+pub fn run(
+    asked: &PaperRequest<'_>,
+    dir: Option<&Path>,
+    watch: &dyn Watch,
+) -> Result<PaperResults, RunsError> {
+    let mut results = PaperResults::default();
+    let mut cells: Vec<PaperCase> = vec![];
     for (paper, run) in asked.runs() {
         let scenario = asked.scenario(run);
         for queue in &scenario.compare {
-            let cell = Cell::new(&scenario, queue, keeps(paper, run));
+            let cell = PaperCase::new(&scenario, queue, keeps(paper, run));
             let name = (run.under.clone(), run.setting.clone(), queue.label());
             // A cell that stands at several places may have more seeds at one of them.
-            let place = Place { key: cell.key, seeds: scenario.seeds() };
+            let place = CaseSeeds { key: cell.key, seeds: scenario.seeds() };
             results.places.insert(name, place);
             match cells.iter_mut().find(|known| known.key == cell.key) {
                 Some(known) if known.scenario.run.seeds >= cell.scenario.run.seeds => {}
@@ -119,7 +125,7 @@ pub fn run(asked: &Asked<'_>, dir: Option<&Path>, watch: &dyn Watch) -> Result<R
     let passing = passing.map_err(|error| StoreError::io(&std::env::temp_dir(), &error))?;
     let dir = dir.map_or_else(|| passing.path().join(STORE), |dir| dir.join(STORE));
     let mut store = Store::open(&dir, cell::empty())?;
-    let due = |cell: &Cell| Due {
+    let due = |cell: &PaperCase| Due {
         key: cell.key,
         seeds: cell.scenario.seeds(),
         weight: weight(&cell.scenario),

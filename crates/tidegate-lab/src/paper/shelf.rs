@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::results::{self, File, VERSION, WriteError};
+use crate::results::{self, ResultFile, VERSION, WriteError};
 
 use super::unwritten::wrong;
 
@@ -23,7 +23,10 @@ pub fn prepare(dir: &Path) -> Result<(), WriteError> {
     results::accept_kind(dir, Some(KIND))?;
     fs::create_dir_all(dir).map_err(|error| wrong(dir, &error))?;
     let mark = json!({ "made_by": results::MAKER, "version": VERSION, "kind": KIND });
-    write(dir, &File { name: results::MARK.into(), bytes: format!("{mark:#}\n").into_bytes() })
+    write(
+        dir,
+        &ResultFile { name: results::MARK.into(), bytes: format!("{mark:#}\n").into_bytes() },
+    )
 }
 
 /// Replaces the tables and pages in `dir` by `files`; names may have one folder. Cells stay.
@@ -31,7 +34,7 @@ pub fn prepare(dir: &Path) -> Result<(), WriteError> {
 /// # Errors
 /// It cannot be written; what was there may then be gone, and the next run makes it again from the
 /// cells.
-pub fn publish(dir: &Path, files: &[File]) -> Result<(), WriteError> {
+pub fn publish(dir: &Path, files: &[ResultFile]) -> Result<(), WriteError> {
     let old = |name: &str| MADE.contains(&name) || name.ends_with(".html");
     for entry in fs::read_dir(dir).map_err(|error| wrong(dir, &error))?.flatten() {
         let path = entry.path();
@@ -46,7 +49,7 @@ pub fn publish(dir: &Path, files: &[File]) -> Result<(), WriteError> {
 }
 
 /// Writes a file whole or not at all.
-fn write(dir: &Path, file: &File) -> Result<(), WriteError> {
+fn write(dir: &Path, file: &ResultFile) -> Result<(), WriteError> {
     let path = dir.join(&file.name);
     let folder = path.parent().unwrap_or(dir);
     let write = || {
@@ -75,8 +78,8 @@ fn readable(_: &fs::File) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    fn file(name: &str) -> File {
-        File { name: name.into(), bytes: name.into() }
+    fn file(name: &str) -> ResultFile {
+        ResultFile { name: name.into(), bytes: name.into() }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 /// What kind of number a quantity is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dimension {
+pub enum NumberKind {
     /// Bits per second.
     Rate,
     /// A pure number from 0 to 1, or about 1.
@@ -19,7 +19,7 @@ pub enum Dimension {
 
 /// A unit of a printed number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum PrintedUnit {
     /// Mbit/s of a group, or of all.
     Mbit,
     /// kbit/s of a group, or of all.
@@ -47,71 +47,75 @@ pub enum Unit {
 }
 
 /// How each is written, and what it can measure.
-const UNITS: [(&str, Unit, Dimension); 12] = [
-    ("Mbit/s", Unit::Mbit, Dimension::Rate),
-    ("kbit/s", Unit::Kbit, Dimension::Rate),
-    ("Mbit/s each", Unit::MbitEach, Dimension::Rate),
-    ("kbit/s each", Unit::KbitEach, Dimension::Rate),
-    ("% of fair share", Unit::OfFair, Dimension::Rate),
-    ("", Unit::Pure, Dimension::Ratio),
-    ("%", Unit::Percent, Dimension::Ratio),
-    ("ms", Unit::Millis, Dimension::Delay),
-    ("s", Unit::Seconds, Dimension::Time),
-    ("flows", Unit::Flows, Dimension::Count),
-    ("bytes", Unit::Bytes, Dimension::Count),
-    ("kB", Unit::Kilobytes, Dimension::Count),
+const UNITS: [(&str, PrintedUnit, NumberKind); 12] = [
+    ("Mbit/s", PrintedUnit::Mbit, NumberKind::Rate),
+    ("kbit/s", PrintedUnit::Kbit, NumberKind::Rate),
+    ("Mbit/s each", PrintedUnit::MbitEach, NumberKind::Rate),
+    ("kbit/s each", PrintedUnit::KbitEach, NumberKind::Rate),
+    ("% of fair share", PrintedUnit::OfFair, NumberKind::Rate),
+    ("", PrintedUnit::Pure, NumberKind::Ratio),
+    ("%", PrintedUnit::Percent, NumberKind::Ratio),
+    ("ms", PrintedUnit::Millis, NumberKind::Delay),
+    ("s", PrintedUnit::Seconds, NumberKind::Time),
+    ("flows", PrintedUnit::Flows, NumberKind::Count),
+    ("bytes", PrintedUnit::Bytes, NumberKind::Count),
+    ("kB", PrintedUnit::Kilobytes, NumberKind::Count),
 ];
 
-impl Unit {
+impl PrintedUnit {
     /// What it measures.
-    pub fn dimension(self) -> Dimension {
+    pub fn dimension(self) -> NumberKind {
         UNITS
             .iter()
             .find(|(_, unit, _)| *unit == self)
-            .map_or(Dimension::Ratio, |(.., dimension)| *dimension)
+            .map_or(NumberKind::Ratio, |(.., dimension)| *dimension)
     }
 
     /// How many of it are one of what a quantity is counted in (bit/s, ms, s, 1); `count` and
     /// `fair_bps` are of the group.
     pub fn per_base(self, count: f64, fair_bps: f64) -> f64 {
         match self {
-            Unit::Mbit => 1e-6,
-            Unit::Kbit => 1e-3,
-            Unit::MbitEach => 1e-6 / count,
-            Unit::KbitEach => 1e-3 / count,
-            Unit::OfFair => 100.0 / fair_bps,
-            Unit::Percent => 100.0,
-            Unit::Kilobytes => 1e-3,
-            Unit::Pure | Unit::Millis | Unit::Seconds | Unit::Flows | Unit::Bytes => 1.0,
+            PrintedUnit::Mbit => 1e-6,
+            PrintedUnit::Kbit => 1e-3,
+            PrintedUnit::MbitEach => 1e-6 / count,
+            PrintedUnit::KbitEach => 1e-3 / count,
+            PrintedUnit::OfFair => 100.0 / fair_bps,
+            PrintedUnit::Percent => 100.0,
+            PrintedUnit::Kilobytes => 1e-3,
+            PrintedUnit::Pure
+            | PrintedUnit::Millis
+            | PrintedUnit::Seconds
+            | PrintedUnit::Flows
+            | PrintedUnit::Bytes => 1.0,
         }
     }
 
     /// Digits behind the point that we write.
     pub fn digits(self) -> usize {
         match self {
-            Unit::Pure => 4,
-            Unit::OfFair | Unit::Percent => 2,
-            Unit::Flows | Unit::Bytes => 1,
+            PrintedUnit::Pure => 4,
+            PrintedUnit::OfFair | PrintedUnit::Percent => 2,
+            PrintedUnit::Flows | PrintedUnit::Bytes => 1,
             _ => 3,
         }
     }
 
     /// The units of `dimension`, as they are written.
-    pub fn of(dimension: Dimension) -> Vec<&'static str> {
+    pub fn of(dimension: NumberKind) -> Vec<&'static str> {
         UNITS.iter().filter(|row| row.2 == dimension).map(|row| row.0).collect()
     }
 }
 
-impl fmt::Display for Unit {
+impl fmt::Display for PrintedUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(UNITS.iter().find(|row| row.1 == *self).map_or("", |row| row.0))
     }
 }
 
-impl FromStr for Unit {
+impl FromStr for PrintedUnit {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Unit, String> {
+    fn from_str(text: &str) -> Result<PrintedUnit, String> {
         let known = || {
             UNITS
                 .iter()
@@ -135,27 +139,27 @@ mod tests {
             assert_eq!(unit.to_string(), text);
             assert_eq!(text.parse(), Ok(unit), "{text}");
             assert_eq!(unit.dimension(), dimension, "{text}");
-            assert!(Unit::of(dimension).contains(&text), "{text}");
+            assert!(PrintedUnit::of(dimension).contains(&text), "{text}");
         }
-        let error = "Mbits".parse::<Unit>().unwrap_err();
+        let error = "Mbits".parse::<PrintedUnit>().unwrap_err();
         assert!(error.starts_with("must be empty or one of Mbit/s | kbit/s |"), "{error}");
     }
 
     /// 3 Mbit/s of a group of four whose fair share is 2 Mbit/s.
     #[test]
     fn a_rate_in_each_unit_by_hand() {
-        let said = |unit: Unit| 3e6 * unit.per_base(4.0, 2e6);
+        let said = |unit: PrintedUnit| 3e6 * unit.per_base(4.0, 2e6);
         for (unit, number) in [
-            (Unit::Mbit, 3.0),
-            (Unit::Kbit, 3000.0),
-            (Unit::MbitEach, 0.75),
-            (Unit::KbitEach, 750.0),
-            (Unit::OfFair, 150.0),
+            (PrintedUnit::Mbit, 3.0),
+            (PrintedUnit::Kbit, 3000.0),
+            (PrintedUnit::MbitEach, 0.75),
+            (PrintedUnit::KbitEach, 750.0),
+            (PrintedUnit::OfFair, 150.0),
         ] {
             assert!((said(unit) - number).abs() < 1e-9, "{unit}: {} is not {number}", said(unit));
         }
-        assert_eq!(0.125 * Unit::Percent.per_base(4.0, 2e6), 12.5);
-        assert_eq!(1500.0 * Unit::Kilobytes.per_base(4.0, 2e6), 1.5);
-        assert_eq!(7.0 * Unit::Millis.per_base(4.0, 2e6), 7.0);
+        assert_eq!(0.125 * PrintedUnit::Percent.per_base(4.0, 2e6), 12.5);
+        assert_eq!(1500.0 * PrintedUnit::Kilobytes.per_base(4.0, 2e6), 1.5);
+        assert_eq!(7.0 * PrintedUnit::Millis.per_base(4.0, 2e6), 7.0);
     }
 }

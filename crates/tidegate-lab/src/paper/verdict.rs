@@ -32,7 +32,7 @@ pub struct Other {
 
 /// How near to a number is near enough.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Within {
+pub enum Tolerance {
     /// This share of the printed number: `10 %`.
     Share(f64),
     /// So much in the unit of the number: `0.005`.
@@ -41,7 +41,7 @@ pub enum Within {
 
 /// What our figure says of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ClaimVerdict {
     /// Ours agrees.
     Holds,
     /// Ours does not agree as run, but does under this reading of the text, which something else
@@ -57,39 +57,42 @@ pub enum Verdict {
     Unchecked(String),
 }
 
-impl Verdict {
+impl ClaimVerdict {
     /// Its first words, the same for all of its kind.
     pub fn kind(&self) -> &'static str {
         match self {
-            Verdict::Holds => "holds",
-            Verdict::HoldsUnder(_) => "holds under a reading",
-            Verdict::Differs => "differs",
-            Verdict::Fitted => "fitted",
-            Verdict::FittedNotMet => "fitted, not met",
-            Verdict::Unchecked(_) => "cannot be checked",
+            ClaimVerdict::Holds => "holds",
+            ClaimVerdict::HoldsUnder(_) => "holds under a reading",
+            ClaimVerdict::Differs => "differs",
+            ClaimVerdict::Fitted => "fitted",
+            ClaimVerdict::FittedNotMet => "fitted, not met",
+            ClaimVerdict::Unchecked(_) => "cannot be checked",
         }
     }
 
     /// Whether ours does not agree as run.
     pub fn is_apart(&self) -> bool {
-        matches!(self, Verdict::HoldsUnder(_) | Verdict::Differs | Verdict::FittedNotMet)
+        matches!(
+            self,
+            ClaimVerdict::HoldsUnder(_) | ClaimVerdict::Differs | ClaimVerdict::FittedNotMet
+        )
     }
 
     /// The same for a number on which a parameter was chosen.
-    pub fn of_a_target(self) -> Verdict {
+    pub fn of_a_target(self) -> ClaimVerdict {
         match self {
-            Verdict::Holds => Verdict::Fitted,
-            Verdict::Differs => Verdict::FittedNotMet,
+            ClaimVerdict::Holds => ClaimVerdict::Fitted,
+            ClaimVerdict::Differs => ClaimVerdict::FittedNotMet,
             other => other,
         }
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for ClaimVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Verdict::HoldsUnder(reading) => write!(f, "holds under {reading}"),
-            Verdict::Unchecked(why) => write!(f, "{}: {why}", self.kind()),
+            ClaimVerdict::HoldsUnder(reading) => write!(f, "holds under {reading}"),
+            ClaimVerdict::Unchecked(why) => write!(f, "{}: {why}", self.kind()),
             _ => f.write_str(self.kind()),
         }
     }
@@ -120,12 +123,12 @@ impl Printed {
         &self,
         (ours, replications): (Figure, usize),
         theirs: Option<(Figure, usize)>,
-        within: Option<Within>,
-    ) -> Verdict {
-        let said = |yes: bool| if yes { Verdict::Holds } else { Verdict::Differs };
+        within: Option<Tolerance>,
+    ) -> ClaimVerdict {
+        let said = |yes: bool| if yes { ClaimVerdict::Holds } else { ClaimVerdict::Differs };
         let near = |n: f64| match within {
-            Some(Within::Share(share)) => share * n.abs(),
-            Some(Within::Much(much)) => much,
+            Some(Tolerance::Share(share)) => share * n.abs(),
+            Some(Tolerance::Much(much)) => much,
             None => 0.0,
         };
         // What was read from decimals is compared with a hair of room for their rounding.
@@ -136,16 +139,20 @@ impl Printed {
             Printed::AtLeast(n) => said(n - ours.mean() <= room(*n)),
             Printed::Less(factor, _) | Printed::More(factor, _) => {
                 let Some((theirs, of_theirs)) = theirs else {
-                    return Verdict::Unchecked("the other queue has no figure".into());
+                    return ClaimVerdict::Unchecked("the other queue has no figure".into());
                 };
                 let both = Estimate::from_figure(ours, replications)
                     .zip(Estimate::from_figure(theirs, of_theirs));
                 let Some((a, b)) = both else {
-                    return Verdict::Unchecked("one replication says nothing of an order".into());
+                    return ClaimVerdict::Unchecked(
+                        "one replication says nothing of an order".into(),
+                    );
                 };
                 let more = interval::welch(a, b.times(*factor));
                 if interval::differ(more) != Some(true) {
-                    return Verdict::Unchecked("the interval of the difference holds zero".into());
+                    return ClaimVerdict::Unchecked(
+                        "the interval of the difference holds zero".into(),
+                    );
                 }
                 let ahead =
                     if matches!(self, Printed::More(..)) { more.mean() } else { -more.mean() };
@@ -190,10 +197,10 @@ impl FromStr for Printed {
     }
 }
 
-impl FromStr for Within {
+impl FromStr for Tolerance {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Within, String> {
+    fn from_str(text: &str) -> Result<Tolerance, String> {
         let wrong = || {
             "must be a share of the printed number, as in 10 %, or a number in its unit".to_string()
         };
@@ -203,7 +210,7 @@ impl FromStr for Within {
         };
         let number =
             number.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0).ok_or_else(wrong)?;
-        Ok(if share { Within::Share(number / 100.0) } else { Within::Much(number) })
+        Ok(if share { Tolerance::Share(number / 100.0) } else { Tolerance::Much(number) })
     }
 }
 
@@ -261,8 +268,8 @@ mod tests {
 
     #[test]
     fn a_target_never_holds() {
-        let all = [Verdict::Holds, Verdict::Differs, Verdict::Unchecked("x".into())]
-            .map(Verdict::of_a_target);
+        let all = [ClaimVerdict::Holds, ClaimVerdict::Differs, ClaimVerdict::Unchecked("x".into())]
+            .map(ClaimVerdict::of_a_target);
         assert_eq!(all.map(|v| v.kind()), ["fitted", "fitted, not met", "cannot be checked"]);
     }
 
@@ -284,6 +291,6 @@ mod tests {
         for text in ["", "about 3", "< ", "> 3", "<= x", "nan", "< x of red", "< 2 @ few flows"] {
             assert!(text.parse::<Printed>().unwrap_err().contains("must be"), "{text}");
         }
-        assert!("ten".parse::<Within>().is_err() && "-1".parse::<Within>().is_err());
+        assert!("ten".parse::<Tolerance>().is_err() && "-1".parse::<Tolerance>().is_err());
     }
 }

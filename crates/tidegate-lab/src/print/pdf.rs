@@ -14,7 +14,7 @@ use super::{CSS_DPI, packed};
 const POINTS: f32 = 72.0;
 
 /// What is being written.
-struct Page {
+struct PdfPage {
     content: Content,
     fonts: BTreeMap<ID, Font>,
     /// Opacities that occur, in thousandths: of fills and of strokes.
@@ -26,14 +26,14 @@ pub(super) fn write(tree: &usvg::Tree) -> Result<Vec<u8>, String> {
     let scale = POINTS / CSS_DPI;
     let (width, height) = (tree.size().width() * scale, tree.size().height() * scale);
     let mut page =
-        Page { content: Content::new(), fonts: BTreeMap::new(), opacities: BTreeMap::new() };
+        PdfPage { content: Content::new(), fonts: BTreeMap::new(), opacities: BTreeMap::new() };
     // An SVG counts downwards, a PDF upwards.
     page.content.transform([scale, 0.0, 0.0, -scale, 0.0, height]);
     page.children(tree.root(), tree.fontdb())?;
     page.document(width, height)
 }
 
-impl Page {
+impl PdfPage {
     fn children(&mut self, group: &usvg::Group, fonts: &fontdb::Database) -> Result<(), String> {
         for node in group.children() {
             match node {

@@ -9,8 +9,8 @@
 //! of it, so that subtraction needs a space.
 use std::ops::Range;
 
-use super::quantity::{Dimension, Quantity, Wanted};
-use super::{Kind, Node, Reader};
+use super::quantity::{Dimension, UnitValue, WantedKind};
+use super::{Node, Reader, TomlValue};
 
 mod parser;
 
@@ -25,7 +25,7 @@ pub(crate) struct Request {
     /// The path of its key.
     pub field: String,
     /// What its key wants.
-    pub wanted: Wanted,
+    pub wanted: WantedKind,
     /// The value as it is written.
     pub node: Node,
 }
@@ -40,7 +40,7 @@ impl Request {
 /// The text that `node` has.
 fn written(node: &Node) -> Option<&str> {
     match &node.kind {
-        Kind::Text(text) | Kind::Bare(text) => Some(text),
+        TomlValue::Text(text) | TomlValue::Bare(text) => Some(text),
         _ => None,
     }
 }
@@ -49,11 +49,11 @@ impl Reader<'_> {
     /// Takes down `node`, or those of its entries, that derive a value of this kind; whether there
     /// are any.
     pub(super) fn derives(&mut self, node: &Node, field: &str, kind: &str) -> bool {
-        let (Some(requests), Some(wanted)) = (&mut self.derived, Wanted::of(kind)) else {
+        let (Some(requests), Some(wanted)) = (&mut self.derived, WantedKind::of(kind)) else {
             return false;
         };
         let items = match &node.kind {
-            Kind::List(items) => items.as_slice(),
+            TomlValue::List(items) => items.as_slice(),
             _ => std::slice::from_ref(node),
         };
         let before = requests.len();
@@ -68,7 +68,7 @@ impl Reader<'_> {
 }
 
 /// Whether `text`, which is no plain value, is meant to be derived.
-fn is_meant(text: &str, wanted: Wanted) -> bool {
+fn is_meant(text: &str, wanted: WantedKind) -> bool {
     let Ok(expression) = Expression::parse(text) else {
         return looks_derived(&text.chars().take(LENGTH_LIMIT).collect::<String>());
     };
@@ -79,7 +79,7 @@ fn is_meant(text: &str, wanted: Wanted) -> bool {
     };
     match value {
         Term::Quantity(quantity) => {
-            wanted == Wanted::Length && quantity.dimension == Dimension::TIME
+            wanted == WantedKind::Length && quantity.dimension == Dimension::TIME
         }
         _ => true,
     }
@@ -109,7 +109,7 @@ fn is_of_the_path(word: &str) -> bool {
 
 /// What is wrong, and where in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct ExpressionFault {
     pub at: Range<usize>,
     pub why: String,
 }
@@ -132,7 +132,7 @@ pub(crate) struct Expression {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Term {
-    Quantity(Quantity),
+    Quantity(UnitValue),
     /// The path of a key, `bdp` or `rtt`.
     Name(String),
     /// In parentheses.
@@ -157,9 +157,9 @@ impl Expression {
     /// is reported elsewhere.
     pub fn value(
         &self,
-        known: &mut dyn FnMut(&str) -> Result<Quantity, Unknown>,
-    ) -> Result<Quantity, Option<Fault>> {
-        let fault = |why| Some(Fault { at: self.at.clone(), why });
+        known: &mut dyn FnMut(&str) -> Result<UnitValue, Unknown>,
+    ) -> Result<UnitValue, Option<ExpressionFault>> {
+        let fault = |why| Some(ExpressionFault { at: self.at.clone(), why });
         match &self.term {
             Term::Quantity(quantity) => Ok(quantity.clone()),
             Term::Name(name) => known(name).map_err(|unknown| match unknown {
@@ -167,7 +167,7 @@ impl Expression {
                 Unknown::Elsewhere => None,
             }),
             Term::Group(inner) => inner.value(known),
-            Term::Negative(inner) => inner.value(known).map(Quantity::negated),
+            Term::Negative(inner) => inner.value(known).map(UnitValue::negated),
             Term::Two(left, sign, right) => {
                 let (left, right) = (left.value(known)?, right.value(known)?);
                 combined(&left, *sign, &right).map_err(fault)
@@ -189,7 +189,7 @@ impl Expression {
     }
 }
 
-fn combined(left: &Quantity, sign: Sign, right: &Quantity) -> Result<Quantity, String> {
+fn combined(left: &UnitValue, sign: Sign, right: &UnitValue) -> Result<UnitValue, String> {
     let (one, other) = (|| left.words(), || right.words());
     match sign {
         Sign::Plus => {

@@ -8,14 +8,14 @@ use super::tree;
 
 /// What kind of file it is, for messages.
 #[derive(Clone, Copy, Debug)]
-pub struct File {
+pub struct FileKind {
     /// As in `a scenario`.
     pub kind: &'static str,
     /// What it has at least.
     pub least: &'static str,
 }
 
-impl File {
+impl FileKind {
     /// What is in the file `path`, as far as anything so long may be meant.
     ///
     /// # Errors

@@ -14,11 +14,11 @@ mod quantity;
 mod set;
 mod tree;
 
-pub(crate) use derived::{Expression, Fault, Request, Unknown};
-pub use file::File;
-pub(crate) use quantity::{Dimension, Quantity, Wanted};
-pub use set::Set;
-pub use tree::{Document, Entry, Kind, Node, Origin, cut, name_of};
+pub(crate) use derived::{Expression, ExpressionFault, Request, Unknown};
+pub use file::FileKind;
+pub(crate) use quantity::{Dimension, UnitValue, WantedKind};
+pub use set::Override;
+pub use tree::{Node, Origin, TomlDocument, TomlEntry, TomlValue, cut, name_of};
 
 /// The longest title, description and name, in characters.
 pub(crate) const TEXT_LIMIT: usize = 4000;
@@ -29,7 +29,7 @@ pub(crate) const LIST_LIMIT: usize = 1000;
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'n> {
     /// What is in it, in the order of the file.
-    pub entries: &'n [Entry],
+    pub entries: &'n [TomlEntry],
     /// Where it stands.
     pub origin: Origin,
     /// What its keys belong to, with a dot: `run.`; empty for the root.
@@ -58,7 +58,7 @@ impl<'n> Table<'n> {
 /// none.
 pub struct Reader<'a> {
     /// What is read.
-    pub doc: &'a Document<'a>,
+    pub doc: &'a TomlDocument<'a>,
     /// What is wrong with it, so far.
     pub problems: Vec<Problem>,
     /// Values that are to be derived from others; `None` where values must be plain.
@@ -67,19 +67,19 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// A reader of plain values.
-    pub fn new(doc: &'a Document<'a>) -> Reader<'a> {
+    pub fn new(doc: &'a TomlDocument<'a>) -> Reader<'a> {
         Reader { doc, problems: vec![], derived: None }
     }
 
     /// A reader that takes down the values that are to be derived, and reads their defaults in
     /// place of them.
-    pub(crate) fn deriving(doc: &'a Document<'a>) -> Reader<'a> {
+    pub(crate) fn deriving(doc: &'a TomlDocument<'a>) -> Reader<'a> {
         Reader { derived: Some(vec![]), ..Reader::new(doc) }
     }
 
     /// A queue, as its text or as a table of name, preset, label and parameters.
     pub fn queue(&mut self, node: &Node, path: &str) -> QueueSpec {
-        if let Kind::Text(text) | Kind::Bare(text) = &node.kind {
+        if let TomlValue::Text(text) | TomlValue::Bare(text) = &node.kind {
             return text.parse().unwrap_or_else(|error: ConfigError| {
                 self.problem(node.origin, path, &error.value, error.why);
                 QueueSpec::named("drop_tail")
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
     ) -> Vec<T> {
         let Some(node) = table.get(key) else { return vec![] };
         let items = match &node.kind {
-            Kind::List(_) => self.list(node, &table.field(key)),
+            TomlValue::List(_) => self.list(node, &table.field(key)),
             _ => std::slice::from_ref(node),
         };
         let mut read = |item: &Node| {
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
     /// The table that `node` is; empty, and a problem, if it is none.
     pub fn table<'n>(&mut self, node: &'n Node, path: &'n str) -> Table<'n> {
         let entries = match &node.kind {
-            Kind::Table(entries) => entries.as_slice(),
+            TomlValue::Table(entries) => entries.as_slice(),
             _ => {
                 let why = format!("must be a table, not {}", node.what());
                 self.problem(node.origin, path.trim_end_matches('.'), &node.shown(), why);
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
 
     /// The tables that `node`, the value of `key`, is a list of.
     pub fn tables<'n>(&mut self, node: &'n Node, key: &str) -> &'n [Node] {
-        if let Kind::Table(_) = node.kind {
+        if let TomlValue::Table(_) = node.kind {
             let why = format!("must be a list of tables: write [[{key}]] with double brackets");
             self.problem(node.origin, key, "", why);
             return &[];
@@ -174,12 +174,12 @@ impl<'a> Reader<'a> {
     /// The entries of the list that `node` is.
     pub fn list<'n>(&mut self, node: &'n Node, field: &str) -> &'n [Node] {
         match &node.kind {
-            Kind::List(items) if items.is_empty() || items.len() > LIST_LIMIT => {
+            TomlValue::List(items) if items.is_empty() || items.len() > LIST_LIMIT => {
                 let why = format!("must have 1 to {LIST_LIMIT} entries, not {}", items.len());
                 self.problem(node.origin, field, "", why);
                 &[]
             }
-            Kind::List(items) => items,
+            TomlValue::List(items) => items,
             _ => {
                 self.problem(
                     node.origin,
@@ -196,10 +196,10 @@ impl<'a> Reader<'a> {
     pub fn text(&mut self, table: &Table<'_>, key: &str) -> Option<String> {
         let node = table.get(key)?;
         match &node.kind {
-            Kind::Text(text) | Kind::Bare(text) if text.chars().count() <= TEXT_LIMIT => {
+            TomlValue::Text(text) | TomlValue::Bare(text) if text.chars().count() <= TEXT_LIMIT => {
                 Some(text.clone())
             }
-            Kind::Text(text) | Kind::Bare(text) => {
+            TomlValue::Text(text) | TomlValue::Bare(text) => {
                 let why = format!("must be at most {TEXT_LIMIT} characters long");
                 self.problem(node.origin, &table.field(key), &cut(text, 20), why);
                 None
@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn name_in(&mut self, node: &Node, field: &str) -> String {
-        if let Kind::Text(name) | Kind::Bare(name) = &node.kind {
+        if let TomlValue::Text(name) | TomlValue::Bare(name) = &node.kind {
             let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
             // A name of digits only would be mistaken for a number in an override's path.
             let number = name.chars().all(|c| c.is_ascii_digit());
@@ -236,8 +236,8 @@ impl<'a> Reader<'a> {
     pub fn flag(&mut self, table: &Table<'_>, key: &str) -> bool {
         match table.get(key) {
             None => false,
-            Some(Node { kind: Kind::Flag(flag), .. }) => *flag,
-            Some(Node { kind: Kind::Bare(word), .. }) if word == "true" || word == "false" => {
+            Some(Node { kind: TomlValue::Flag(flag), .. }) => *flag,
+            Some(Node { kind: TomlValue::Bare(word), .. }) if word == "true" || word == "false" => {
                 word == "true"
             }
             Some(node) => {
@@ -293,7 +293,7 @@ impl<'a> Reader<'a> {
     ) {
         let text = match &node.kind {
             // A list is a text with its entries apart.
-            Kind::List(_) if kind.contains("list") => match self.list(node, field) {
+            TomlValue::List(_) if kind.contains("list") => match self.list(node, field) {
                 [] => return,
                 _ => by_class(node),
             },
@@ -303,7 +303,7 @@ impl<'a> Reader<'a> {
             self.problem(node.origin, field, "", format!("must be a {kind}, not {}", node.what()));
             return;
         };
-        if let (Kind::Text(text), true) = (&node.kind, is_number(kind)) {
+        if let (TomlValue::Text(text), true) = (&node.kind, is_number(kind)) {
             if self.derives(node, field, kind) {
                 return;
             }
@@ -362,7 +362,7 @@ pub(crate) fn is_number(kind: &str) -> bool {
 /// by colons.
 fn by_class(node: &Node) -> Option<String> {
     match &node.kind {
-        Kind::List(items) => {
+        TomlValue::List(items) => {
             Some(items.iter().map(scalar).collect::<Option<Vec<_>>>()?.join(SEPARATOR))
         }
         _ => scalar(node),
@@ -372,9 +372,11 @@ fn by_class(node: &Node) -> Option<String> {
 /// A text or a number as text.
 pub fn scalar(node: &Node) -> Option<String> {
     match &node.kind {
-        Kind::Text(text) | Kind::Bare(text) | Kind::Large(text) => Some(text.clone()),
-        Kind::Whole(n) => Some(n.to_string()),
-        Kind::Number(n) => Some(n.to_string()),
-        Kind::Flag(_) | Kind::List(_) | Kind::Table(_) => None,
+        TomlValue::Text(text) | TomlValue::Bare(text) | TomlValue::Large(text) => {
+            Some(text.clone())
+        }
+        TomlValue::Whole(n) => Some(n.to_string()),
+        TomlValue::Number(n) => Some(n.to_string()),
+        TomlValue::Flag(_) | TomlValue::List(_) | TomlValue::Table(_) => None,
     }
 }

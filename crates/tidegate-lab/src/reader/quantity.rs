@@ -31,7 +31,7 @@ impl Dimension {
 
 /// A value with its unit.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Quantity {
+pub(crate) struct UnitValue {
     /// In nanoseconds, bits, packets and what these make together.
     pub value: BigRational,
     pub dimension: Dimension,
@@ -39,7 +39,7 @@ pub(crate) struct Quantity {
 
 /// What kind of value is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum WantedKind {
     Rate,
     Time,
     /// An amount of data.
@@ -56,26 +56,26 @@ const TOO_LARGE: &str = "is too large to be meant";
 /// The most powers of ten in a number, either way.
 const EXPONENT_LIMIT: usize = 400;
 
-impl Wanted {
+impl WantedKind {
     /// What a parameter of this kind wants; `None` for one that cannot be derived.
-    pub fn of(kind: &str) -> Option<Wanted> {
+    pub fn of(kind: &str) -> Option<WantedKind> {
         match kind {
-            _ if kind == Rate::KIND => Some(Wanted::Rate),
-            _ if kind == Bytes::KIND || kind.starts_with("size, ") => Some(Wanted::Data),
-            _ if kind == Size::KIND => Some(Wanted::Length),
-            _ if kind == Span::KIND || kind.starts_with("time, ") => Some(Wanted::Time),
-            _ if [f64::KIND, u64::KIND, Prob::KIND].contains(&kind) => Some(Wanted::Number),
+            _ if kind == Rate::KIND => Some(WantedKind::Rate),
+            _ if kind == Bytes::KIND || kind.starts_with("size, ") => Some(WantedKind::Data),
+            _ if kind == Size::KIND => Some(WantedKind::Length),
+            _ if kind == Span::KIND || kind.starts_with("time, ") => Some(WantedKind::Time),
+            _ if [f64::KIND, u64::KIND, Prob::KIND].contains(&kind) => Some(WantedKind::Number),
             _ => None,
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Wanted::Rate => "a rate",
-            Wanted::Time => "a time",
-            Wanted::Data => "an amount of data",
-            Wanted::Length => "a queue length",
-            Wanted::Number => "a number",
+            WantedKind::Rate => "a rate",
+            WantedKind::Time => "a time",
+            WantedKind::Data => "an amount of data",
+            WantedKind::Length => "a queue length",
+            WantedKind::Number => "a number",
         }
     }
 
@@ -83,29 +83,29 @@ impl Wanted {
     ///
     /// # Errors
     /// It has another unit, is negative or too large.
-    pub fn plain(self, quantity: &Quantity) -> Result<String, String> {
+    pub fn plain(self, quantity: &UnitValue) -> Result<String, String> {
         self.text(quantity).unwrap_or_else(|| {
             Err(format!("is {} where {} is wanted", quantity.words(), self.name()))
         })
     }
 
     /// `quantity` as such a text; `None` if it has another unit.
-    fn text(self, quantity: &Quantity) -> Option<Result<String, String>> {
+    fn text(self, quantity: &UnitValue) -> Option<Result<String, String>> {
         let value = &quantity.value;
         Some(match (self, quantity.dimension) {
-            (Wanted::Rate, Dimension::RATE) => {
+            (WantedKind::Rate, Dimension::RATE) => {
                 self.whole(&(value * ratio(NANOS))).map(|bps| Rate::from_bps(bps).to_string())
             }
-            (Wanted::Time, Dimension::TIME) => {
+            (WantedKind::Time, Dimension::TIME) => {
                 self.whole(value).map(|nanos| Span::from_nanos(nanos).to_string())
             }
-            (Wanted::Data | Wanted::Length, Dimension::DATA) => {
+            (WantedKind::Data | WantedKind::Length, Dimension::DATA) => {
                 self.whole(&(value / ratio(8))).map(|bytes| Bytes::new(bytes).to_string())
             }
-            (Wanted::Length, Dimension::PACKETS) => {
+            (WantedKind::Length, Dimension::PACKETS) => {
                 self.whole(&value.ceil()).map(|n| Size::Packets(n.max(1)).to_string())
             }
-            (Wanted::Number, Dimension::NUMBER) => match value.to_f64() {
+            (WantedKind::Number, Dimension::NUMBER) => match value.to_f64() {
                 Some(number) if number.is_finite() => Ok(number.to_string()),
                 _ => Err(TOO_LARGE.into()),
             },
@@ -131,83 +131,89 @@ fn ratio(whole: u64) -> BigRational {
     BigRational::from_integer(BigInt::from(whole))
 }
 
-impl Quantity {
-    pub fn number(value: BigRational) -> Quantity {
-        Quantity { value, dimension: Dimension::NUMBER }
+impl UnitValue {
+    pub fn number(value: BigRational) -> UnitValue {
+        UnitValue { value, dimension: Dimension::NUMBER }
     }
 
-    pub fn time(span: Span) -> Quantity {
-        Quantity { value: ratio(span.as_nanos()), dimension: Dimension::TIME }
+    pub fn time(span: Span) -> UnitValue {
+        UnitValue { value: ratio(span.as_nanos()), dimension: Dimension::TIME }
     }
 
-    pub fn data(bytes: Bytes) -> Quantity {
-        Quantity { value: ratio(bytes.get()) * ratio(8), dimension: Dimension::DATA }
+    pub fn data(bytes: Bytes) -> UnitValue {
+        UnitValue { value: ratio(bytes.get()) * ratio(8), dimension: Dimension::DATA }
     }
 
-    pub fn rate(rate: Rate) -> Quantity {
-        Quantity { value: ratio(rate.as_bps()) / ratio(NANOS), dimension: Dimension::RATE }
+    pub fn rate(rate: Rate) -> UnitValue {
+        UnitValue { value: ratio(rate.as_bps()) / ratio(NANOS), dimension: Dimension::RATE }
     }
 
-    fn size(size: Size) -> Quantity {
+    fn size(size: Size) -> UnitValue {
         match size {
-            Size::Packets(n) => Quantity { value: ratio(n), dimension: Dimension::PACKETS },
-            Size::Bytes(n) => Quantity::data(Bytes::new(n)),
+            Size::Packets(n) => UnitValue { value: ratio(n), dimension: Dimension::PACKETS },
+            Size::Bytes(n) => UnitValue::data(Bytes::new(n)),
         }
     }
 
     /// The quantity of one `unit`; `None` for a word that is none.
-    pub fn unit(unit: &str) -> Option<Quantity> {
+    pub fn unit(unit: &str) -> Option<UnitValue> {
         if unit == "%" {
-            return Some(Quantity::number(BigRational::new(1.into(), 100.into())));
+            return Some(UnitValue::number(BigRational::new(1.into(), 100.into())));
         }
-        Quantity::with_unit(&format!("1 {unit}"))
+        UnitValue::with_unit(&format!("1 {unit}"))
     }
 
     /// The value that a plain text has for the reader of a scenario; `None` if it is no quantity.
-    pub fn plain(text: &str) -> Option<Quantity> {
+    pub fn plain(text: &str) -> Option<UnitValue> {
         match text.trim().strip_suffix('%') {
-            Some(part) => Some(Quantity {
+            Some(part) => Some(UnitValue {
                 value: decimal(part.trim())? / ratio(100),
                 dimension: Dimension::NUMBER,
             }),
-            None => Quantity::with_unit(text).or_else(|| decimal(text).map(Quantity::number)),
+            None => UnitValue::with_unit(text).or_else(|| decimal(text).map(UnitValue::number)),
         }
     }
 
-    fn with_unit(text: &str) -> Option<Quantity> {
-        let time = || text.parse().ok().map(Quantity::time);
-        let rate = || text.parse().ok().map(Quantity::rate);
-        time().or_else(rate).or_else(|| text.parse().ok().map(Quantity::size))
+    fn with_unit(text: &str) -> Option<UnitValue> {
+        let time = || text.parse().ok().map(UnitValue::time);
+        let rate = || text.parse().ok().map(UnitValue::rate);
+        time().or_else(rate).or_else(|| text.parse().ok().map(UnitValue::size))
     }
 
     /// The sum, or the difference; `None` for quantities that cannot be added.
-    pub fn plus(&self, other: &Quantity, negative: bool) -> Option<Quantity> {
+    pub fn plus(&self, other: &UnitValue, negative: bool) -> Option<UnitValue> {
         let value = if negative { &self.value - &other.value } else { &self.value + &other.value };
-        (self.dimension == other.dimension).then_some(Quantity { value, ..*self })
+        (self.dimension == other.dimension).then_some(UnitValue { value, ..*self })
     }
 
-    pub fn times(&self, other: &Quantity) -> Quantity {
+    pub fn times(&self, other: &UnitValue) -> UnitValue {
         let dimension = self.dimension.combine(other.dimension, 1);
-        Quantity { value: &self.value * &other.value, dimension }
+        UnitValue { value: &self.value * &other.value, dimension }
     }
 
     /// The quotient; `None` if `other` is zero.
-    pub fn over(&self, other: &Quantity) -> Option<Quantity> {
+    pub fn over(&self, other: &UnitValue) -> Option<UnitValue> {
         if other.value.is_zero() {
             return None;
         }
         let dimension = self.dimension.combine(other.dimension, -1);
-        Some(Quantity { value: &self.value / &other.value, dimension })
+        Some(UnitValue { value: &self.value / &other.value, dimension })
     }
 
-    pub fn negated(self) -> Quantity {
-        Quantity { value: -self.value, ..self }
+    pub fn negated(self) -> UnitValue {
+        UnitValue { value: -self.value, ..self }
     }
 
     /// What it is, for a message: `a rate (20 Mbit/s)`.
     pub fn words(&self) -> String {
-        let kinds = [Wanted::Rate, Wanted::Time, Wanted::Data, Wanted::Length, Wanted::Number];
-        let magnitude = Quantity { value: self.value.abs(), ..*self };
+        let kinds = [
+            WantedKind::Rate,
+            WantedKind::Time,
+            WantedKind::Data,
+            WantedKind::Length,
+            WantedKind::Number,
+        ];
+        let magnitude = UnitValue { value: self.value.abs(), ..*self };
         let sign = if self.value.is_negative() { "-" } else { "" };
         for kind in kinds {
             match kind.text(&magnitude) {

@@ -6,17 +6,17 @@ use tidegate::ConfigError;
 /// An override from the command line: `run.duration=5 s`, `group.flood.rate=45 Mbit/s`,
 /// `queue.min=20 packets`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Set {
+pub struct Override {
     /// The field's path; a group by its name, a link by its number from 1.
     pub path: String,
     /// The value: bare text, or TOML for a list or a table; empty to take the key away.
     pub value: String,
 }
 
-impl FromStr for Set {
+impl FromStr for Override {
     type Err = ConfigError;
 
-    fn from_str(text: &str) -> Result<Set, ConfigError> {
+    fn from_str(text: &str) -> Result<Override, ConfigError> {
         let wrong = || {
             ConfigError::new("--set", text, "must be written path=value, as in run.duration=5 s")
         };
@@ -25,7 +25,7 @@ impl FromStr for Set {
         if path.is_empty() {
             Err(wrong())
         } else {
-            Ok(Set { path: path.into(), value: value.into() })
+            Ok(Override { path: path.into(), value: value.into() })
         }
     }
 }

@@ -2,7 +2,7 @@
 //! override.
 use toml_span::value::{Value, ValueInner};
 
-use super::set::Set;
+use super::set::Override;
 use crate::nearest::did_you_mean;
 use crate::problem::{Place, Problem};
 
@@ -27,12 +27,12 @@ pub struct Node {
     /// Where it comes from.
     pub origin: Origin,
     /// The value.
-    pub kind: Kind,
+    pub kind: TomlValue,
 }
 
 /// A value of TOML.
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum TomlValue {
     /// A text in quotes.
     Text(String),
     /// The text of an override or of a derived value, which may stand for a text or for a number.
@@ -48,12 +48,12 @@ pub enum Kind {
     /// A list.
     List(Vec<Node>),
     /// A table.
-    Table(Vec<Entry>),
+    Table(Vec<TomlEntry>),
 }
 
 /// `key = value`, in the order of the file.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct TomlEntry {
     /// The key.
     pub key: String,
     /// Where the key stands.
@@ -63,41 +63,41 @@ pub struct Entry {
 }
 
 /// What was read from: to find a place from an origin.
-pub struct Document<'a> {
+pub struct TomlDocument<'a> {
     /// What messages call the file.
     pub file: &'a str,
     /// What is in it.
     pub text: &'a str,
     /// What is put over it.
-    pub sets: &'a [Set],
+    pub sets: &'a [Override],
 }
 
 impl Node {
     /// What kind of TOML it is.
     pub fn what(&self) -> &'static str {
         match &self.kind {
-            Kind::Text(_) | Kind::Bare(_) => "a text",
-            Kind::Whole(_) | Kind::Number(_) | Kind::Large(_) => "a number",
-            Kind::Flag(_) => "true or false",
-            Kind::List(_) => "a list",
-            Kind::Table(_) => "a table",
+            TomlValue::Text(_) | TomlValue::Bare(_) => "a text",
+            TomlValue::Whole(_) | TomlValue::Number(_) | TomlValue::Large(_) => "a number",
+            TomlValue::Flag(_) => "true or false",
+            TomlValue::List(_) => "a list",
+            TomlValue::Table(_) => "a table",
         }
     }
 
     /// The value as it would be shown in a message; empty for a list or a table.
     pub fn shown(&self) -> String {
         match &self.kind {
-            Kind::Text(text) | Kind::Bare(text) | Kind::Large(text) => cut(text, 60),
-            Kind::Whole(n) => n.to_string(),
-            Kind::Number(n) => n.to_string(),
-            Kind::Flag(flag) => flag.to_string(),
-            Kind::List(_) | Kind::Table(_) => String::new(),
+            TomlValue::Text(text) | TomlValue::Bare(text) | TomlValue::Large(text) => cut(text, 60),
+            TomlValue::Whole(n) => n.to_string(),
+            TomlValue::Number(n) => n.to_string(),
+            TomlValue::Flag(flag) => flag.to_string(),
+            TomlValue::List(_) | TomlValue::Table(_) => String::new(),
         }
     }
 
-    fn table_mut(&mut self) -> Option<&mut Vec<Entry>> {
+    fn table_mut(&mut self) -> Option<&mut Vec<TomlEntry>> {
         match &mut self.kind {
-            Kind::Table(entries) => Some(entries),
+            TomlValue::Table(entries) => Some(entries),
             _ => None,
         }
     }
@@ -111,7 +111,7 @@ pub fn cut(text: &str, most: usize) -> String {
     if shown.len() < text.len() { shown + "…" } else { shown }
 }
 
-impl Document<'_> {
+impl TomlDocument<'_> {
     /// The document's tree, overrides applied.
     ///
     /// # Errors
@@ -168,16 +168,16 @@ impl Document<'_> {
 
     /// Puts the numbers at `large` back below `node`; how many were found.
     fn put_back(&self, node: &mut Node, large: &[(usize, usize)]) -> usize {
-        if let (Kind::Whole(_), Origin::File(start, _)) = (&node.kind, node.origin)
+        if let (TomlValue::Whole(_), Origin::File(start, _)) = (&node.kind, node.origin)
             && let Some(&(start, end)) = large.iter().find(|span| span.0 == start)
         {
-            let kind = Kind::Large(self.text[start..end].into());
+            let kind = TomlValue::Large(self.text[start..end].into());
             *node = Node { origin: Origin::File(start, end), kind };
             return 1;
         }
         match &mut node.kind {
-            Kind::List(items) => items.iter_mut().map(|item| self.put_back(item, large)).sum(),
-            Kind::Table(entries) => {
+            TomlValue::List(items) => items.iter_mut().map(|item| self.put_back(item, large)).sum(),
+            TomlValue::Table(entries) => {
                 entries.iter_mut().map(|entry| self.put_back(&mut entry.node, large)).sum()
             }
             _ => 0,
@@ -250,7 +250,7 @@ impl Document<'_> {
         for (depth, step) in tables.iter().enumerate() {
             node = descend(node, step, depth, origin).map_err(wrong)?;
         }
-        if let (true, Kind::List(items)) = (set.value.is_empty(), &mut node.kind) {
+        if let (true, TomlValue::List(items)) = (set.value.is_empty(), &mut node.kind) {
             items.remove(element(items, last).map_err(wrong)?);
             return Ok(());
         }
@@ -264,7 +264,7 @@ impl Document<'_> {
             return Ok(());
         }
         let value = parse_value(&set.value, index).map_err(wrong)?;
-        let entry = Entry { key: (*last).into(), key_origin: origin, node: value };
+        let entry = TomlEntry { key: (*last).into(), key_origin: origin, node: value };
         match entries.iter_mut().find(|e| e.key == *last) {
             Some(old) => *old = entry,
             None => entries.push(entry),
@@ -282,19 +282,19 @@ fn descend<'n>(
     origin: Origin,
 ) -> Result<&'n mut Node, String> {
     match &mut node.kind {
-        Kind::Table(entries) => {
+        TomlValue::Table(entries) => {
             let found = entries.iter().position(|e| e.key == step);
             let at = found.unwrap_or(entries.len());
             if found.is_none() {
                 if matches!(step, "group" | "link") && depth == 0 {
                     return Err(format!("the scenario has no [[{step}]]"));
                 }
-                let table = Node { origin, kind: Kind::Table(vec![]) };
-                entries.push(Entry { key: step.into(), key_origin: origin, node: table });
+                let table = Node { origin, kind: TomlValue::Table(vec![]) };
+                entries.push(TomlEntry { key: step.into(), key_origin: origin, node: table });
             }
             Ok(&mut entries[at].node)
         }
-        Kind::List(items) => {
+        TomlValue::List(items) => {
             let at = element(items, step)?;
             Ok(&mut items[at])
         }
@@ -317,9 +317,9 @@ fn element(items: &[Node], step: &str) -> Result<usize, String> {
 
 /// The value of the key `name` of a table.
 pub fn name_of(node: &Node) -> Option<&str> {
-    let Kind::Table(entries) = &node.kind else { return None };
+    let TomlValue::Table(entries) = &node.kind else { return None };
     match &entries.iter().find(|e| e.key == "name")?.node.kind {
-        Kind::Text(name) | Kind::Bare(name) => Some(name),
+        TomlValue::Text(name) | TomlValue::Bare(name) => Some(name),
         _ => None,
     }
 }
@@ -331,7 +331,7 @@ fn parse_value(text: &str, index: usize) -> Result<Node, String> {
         return Err("the value is too long to be meant".into());
     }
     if !text.starts_with(['[', '{', '"', '\'']) {
-        return Ok(Node { origin: Origin::Set(index), kind: Kind::Bare(text.into()) });
+        return Ok(Node { origin: Origin::Set(index), kind: TomlValue::Bare(text.into()) });
     }
     let line = format!("value = {text}");
     let mut root = toml_span::parse(&line)
@@ -350,27 +350,27 @@ fn convert(mut value: Value<'_>, forced: Option<Origin>) -> Node {
     let of = |span: toml_span::Span| forced.unwrap_or(Origin::File(span.start, span.end));
     let origin = of(value.span);
     let kind = match value.take() {
-        ValueInner::String(text) => Kind::Text(text.into_owned()),
-        ValueInner::Integer(n) => Kind::Whole(n),
-        ValueInner::Float(n) => Kind::Number(n),
-        ValueInner::Boolean(flag) => Kind::Flag(flag),
+        ValueInner::String(text) => TomlValue::Text(text.into_owned()),
+        ValueInner::Integer(n) => TomlValue::Whole(n),
+        ValueInner::Float(n) => TomlValue::Number(n),
+        ValueInner::Boolean(flag) => TomlValue::Flag(flag),
         ValueInner::Array(items) => {
-            Kind::List(items.into_iter().map(|item| convert(item, forced)).collect())
+            TomlValue::List(items.into_iter().map(|item| convert(item, forced)).collect())
         }
         ValueInner::Table(table) => {
-            let entry = |(key, node): (toml_span::value::Key<'_>, Value<'_>)| Entry {
+            let entry = |(key, node): (toml_span::value::Key<'_>, Value<'_>)| TomlEntry {
                 key_origin: of(key.span),
                 key: key.name.into_owned(),
                 node: convert(node, forced),
             };
-            let mut entries: Vec<Entry> = table.into_iter().map(entry).collect();
+            let mut entries: Vec<TomlEntry> = table.into_iter().map(entry).collect();
             // The parser sorts keys by name; a person reads them, and the errors, in the order of
             // the file.
             entries.sort_by_key(|entry| match entry.key_origin {
                 Origin::File(start, _) => start,
                 Origin::Set(_) => 0,
             });
-            Kind::Table(entries)
+            TomlValue::Table(entries)
         }
     };
     Node { origin, kind }

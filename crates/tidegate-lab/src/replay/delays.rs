@@ -42,7 +42,7 @@ fn quantile(cells: impl Iterator<Item = (usize, u64)>, count: u64, q: f64) -> Op
 }
 
 /// What is known of the waiting times of a set of packets.
-pub(super) trait Delays {
+pub(super) trait WaitingTimes {
     /// The mean in nanoseconds; `None` without packets.
     fn mean(&self) -> Option<f64>;
     /// The quantile `q` in nanoseconds; `None` without packets, or where it was not kept.
@@ -79,7 +79,7 @@ impl Dense {
     }
 }
 
-impl Delays for Dense {
+impl WaitingTimes for Dense {
     fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
@@ -135,7 +135,7 @@ impl Sparse {
     }
 }
 
-impl Delays for Sparse {
+impl WaitingTimes for Sparse {
     fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
@@ -171,7 +171,7 @@ mod tests {
             dense.add(Span::from_millis(millis));
             sparse.add(Span::from_millis(millis), &mut free);
         }
-        for delays in [&dense as &dyn Delays, &sparse] {
+        for delays in [&dense as &dyn WaitingTimes, &sparse] {
             assert_eq!(delays.mean(), Some(50.5e6));
             for (q, millis) in [(0.5, 50.0), (0.99, 99.0), (1.0, 100.0), (0.0, 1.0)] {
                 let got = delays.quantile(q).unwrap() / 1e6;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use tidegate_packet::Flow;
 use tidegate_report::Counts;
 
-use super::Class;
+use super::ReplayGroup;
 use super::delays::Sparse;
 
 /// Flows that are kept apart.
 pub const FLOWS: usize = 1_000_000;
 
-const CLASSES: usize = Class::ALL.len();
+const CLASSES: usize = ReplayGroup::ALL.len();
 
 /// What became of one flow's packets.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ impl Tale {
 
 /// The table of flows, in the order of their first packets.
 #[derive(Debug)]
-pub(super) struct Flows {
+pub(super) struct CapturedFlows {
     by_hash: BTreeMap<u64, u32>,
     pub(super) tales: Vec<Tale>,
     limit: usize,
@@ -60,9 +60,9 @@ pub(super) struct Slot {
 /// The flow number that stands for all beyond the limit.
 const OTHERS: u32 = u32::MAX >> 2;
 
-impl Flows {
-    pub(super) fn new(limit: usize) -> Flows {
-        Flows { by_hash: BTreeMap::new(), tales: Vec::new(), limit, others: Tale::of(None) }
+impl CapturedFlows {
+    pub(super) fn new(limit: usize) -> CapturedFlows {
+        CapturedFlows { by_hash: BTreeMap::new(), tales: Vec::new(), limit, others: Tale::of(None) }
     }
 
     /// The slot of a packet of `class` whose flow has this hash; a flow not seen before is named by
@@ -70,7 +70,7 @@ impl Flows {
     pub(super) fn slot(
         &mut self,
         flow_hash: u64,
-        class: Class,
+        class: ReplayGroup,
         name: impl FnOnce() -> Flow,
     ) -> Slot {
         let flow = match self.by_hash.get(&flow_hash) {
@@ -87,12 +87,12 @@ impl Flows {
     }
 
     /// The tale and the class of the packet in slot `number`.
-    pub(super) fn tale(&mut self, number: u32) -> (&mut Tale, Class) {
+    pub(super) fn tale(&mut self, number: u32) -> (&mut Tale, ReplayGroup) {
         let tale = match number >> 2 {
             OTHERS => &mut self.others,
             flow => &mut self.tales[flow as usize],
         };
-        (tale, Class::ALL[(number & 3) as usize])
+        (tale, ReplayGroup::ALL[(number & 3) as usize])
     }
 
     /// Whether every flow has a tale of its own.
@@ -108,13 +108,13 @@ mod tests {
 
     #[test]
     fn flows_beyond_the_limit_are_counted_together() {
-        let mut flows = Flows::new(2);
+        let mut flows = CapturedFlows::new(2);
         for hash in [7, 8, 9, 10, 7] {
-            let slot =
-                flows.slot(hash, Class::Udp, || Flow::Source(Address::V4([10, 0, 0, hash as u8])));
+            let slot = flows
+                .slot(hash, ReplayGroup::Udp, || Flow::Source(Address::V4([10, 0, 0, hash as u8])));
             assert_eq!(slot.flow_hash, hash, "the queue still tells them apart");
             let (tale, class) = flows.tale(slot.number);
-            assert_eq!(class, Class::Udp);
+            assert_eq!(class, ReplayGroup::Udp);
             tale.packets.offered += 1;
         }
         assert_eq!(flows.tales.iter().map(|t| t.packets.offered).collect::<Vec<_>>(), [2, 1]);

@@ -3,22 +3,22 @@ use tidegate::catalog::AnyQueue;
 use tidegate::units::Pacer;
 use tidegate::{Ack, Backlog, DropReason, Link, MarkReason, Packet, Qdisc, Sink, Span, Time};
 
-use super::Class;
+use super::ReplayGroup;
 use super::delays::{CELLS, Dense};
-use super::flows::{FLOWS, Flows};
-use super::series::Recorder;
+use super::flows::{CapturedFlows, FLOWS};
+use super::series::SeriesRecorder;
 
 /// A queue and the link that it guards.
 pub(super) struct ReplayLine {
     queue: AnyQueue,
     pacer: Pacer,
-    link: State,
-    pub(super) tally: Tally,
+    link: LineState,
+    pub(super) tally: ReplayTally,
 }
 
 /// What the link is doing.
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum LineState {
     /// It sends until then.
     Busy(Time),
     /// It asked in vain, then for the last time.
@@ -26,16 +26,16 @@ enum State {
 }
 
 /// Everything that is counted.
-pub(super) struct Tally {
-    pub(super) flows: Flows,
+pub(super) struct ReplayTally {
+    pub(super) flows: CapturedFlows,
     free_cells: u32,
-    pub(super) delays: [Dense; Class::ALL.len()],
-    pub(super) packets: [tidegate_report::Counts; Class::ALL.len()],
-    pub(super) dropped_bytes: [u64; Class::ALL.len()],
+    pub(super) delays: [Dense; ReplayGroup::ALL.len()],
+    pub(super) packets: [tidegate_report::Counts; ReplayGroup::ALL.len()],
+    pub(super) dropped_bytes: [u64; ReplayGroup::ALL.len()],
     pub(super) drops: [u64; DropReason::ALL.len()],
     pub(super) marks: [u64; MarkReason::ALL.len()],
-    pub(super) series: Recorder,
-    phase: Phase,
+    pub(super) series: SeriesRecorder,
+    phase: ReplayPhase,
     /// Time the link was sending, up to the capture's end, in ns.
     pub(super) busy: u64,
     /// Waiting packets times time, up to the capture's end, in packets · ns.
@@ -44,14 +44,14 @@ pub(super) struct Tally {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum ReplayPhase {
     /// Packets are being offered.
     Capture,
     /// The last was offered; what waits is sent on.
     Draining,
 }
 
-impl Sink for Tally {
+impl Sink for ReplayTally {
     fn dropped(&mut self, _: Time, pkt: &Packet, why: DropReason) {
         let (tale, class) = self.flows.tale(pkt.slot);
         tale.packets.dropped += 1;
@@ -70,7 +70,7 @@ impl Sink for Tally {
     }
 }
 
-impl Tally {
+impl ReplayTally {
     fn offered(&mut self, pkt: &Packet) {
         let (tale, class) = self.flows.tale(pkt.slot);
         tale.packets.offered += 1;
@@ -86,7 +86,7 @@ impl Tally {
         tale.delays.add(wait, &mut self.free_cells);
         self.packets[class as usize].delivered += 1;
         self.delays[class as usize].add(wait);
-        if self.phase == Phase::Capture {
+        if self.phase == ReplayPhase::Capture {
             tale.in_time[class as usize] += pkt.len as u64;
             self.series.delivered(class, pkt.len, wait);
         }
@@ -101,21 +101,21 @@ impl Tally {
 
 impl ReplayLine {
     pub(super) fn new(queue: AnyQueue, link: &Link) -> ReplayLine {
-        let tally = Tally {
-            flows: Flows::new(FLOWS),
+        let tally = ReplayTally {
+            flows: CapturedFlows::new(FLOWS),
             free_cells: CELLS,
             delays: Default::default(),
             packets: Default::default(),
             dropped_bytes: Default::default(),
             drops: Default::default(),
             marks: Default::default(),
-            series: Recorder::new(),
-            phase: Phase::Capture,
+            series: SeriesRecorder::new(),
+            phase: ReplayPhase::Capture,
             busy: 0,
             area: 0,
             area_at: Time::ZERO,
         };
-        ReplayLine { queue, pacer: Pacer::new(link.rate), link: State::Idle(Time::ZERO), tally }
+        ReplayLine { queue, pacer: Pacer::new(link.rate), link: LineState::Idle(Time::ZERO), tally }
     }
 
     /// Packets offered so far.
@@ -130,7 +130,7 @@ impl ReplayLine {
         self.bring_up(now);
         self.tally.offered(&pkt);
         self.queue.offer(now, pkt, ack, &mut self.tally);
-        if let State::Idle(_) = self.link {
+        if let LineState::Idle(_) = self.link {
             self.ask(now);
         }
     }
@@ -139,8 +139,8 @@ impl ReplayLine {
     pub(super) fn end(&mut self, last: Time) {
         self.run_until(last);
         self.bring_up(last);
-        self.tally.phase = Phase::Draining;
-        if let State::Busy(until) = self.link {
+        self.tally.phase = ReplayPhase::Draining;
+        if let LineState::Busy(until) = self.link {
             self.tally.busy = self.tally.busy.saturating_sub(until.since(last).as_nanos());
         }
         self.run_until(Time::MAX);
@@ -156,10 +156,10 @@ impl ReplayLine {
     /// When the link asks next, if nothing is offered before.
     fn next_ask(&self) -> Option<Time> {
         match self.link {
-            State::Busy(until) => Some(until),
+            LineState::Busy(until) => Some(until),
             // A queue that holds packets back says when; never again in the same instant.
-            State::Idle(_) if self.queue.backlog().packets == 0 => None,
-            State::Idle(asked) => {
+            LineState::Idle(_) if self.queue.backlog().packets == 0 => None,
+            LineState::Idle(asked) => {
                 self.queue.wake_at().map(|at| at.max(asked + Span::from_nanos(1)))
             }
         }
@@ -171,21 +171,21 @@ impl ReplayLine {
             Some(pkt) => {
                 self.tally.delivered(&pkt, now.since(pkt.arrived));
                 let sending = self.pacer.next(pkt.len);
-                if self.tally.phase == Phase::Capture {
+                if self.tally.phase == ReplayPhase::Capture {
                     self.tally.busy += sending.as_nanos();
                 }
-                self.link = State::Busy(now + sending);
+                self.link = LineState::Busy(now + sending);
             }
             None => {
                 self.pacer.reset();
-                self.link = State::Idle(now);
+                self.link = LineState::Idle(now);
             }
         }
     }
 
     /// Accounts for the time that has passed before `now`.
     fn bring_up(&mut self, now: Time) {
-        if self.tally.phase == Phase::Capture {
+        if self.tally.phase == ReplayPhase::Capture {
             self.tally.series.catch_up(now, &mut self.queue);
             self.tally.waited(now, self.queue.backlog());
         }

@@ -50,8 +50,8 @@ use tidegate::catalog::{AnyConfig, TARGET_RTT};
 use tidegate::{Asks, Bytes, ConfigError, Link, Packet, Rate, Seed, Size, Time};
 use tidegate_packet::{Capture, CaptureError, Ends, FlowHasher, FlowKey, Skips, Transport};
 
-use crate::replication::{Outcome, Progress, Watch};
-use crate::results::{self, File};
+use crate::replication::{Progress, QueueOutcome, Watch};
+use crate::results::{self, ResultFile};
 use crate::spec::QueueSpec;
 pub use delays::CELLS;
 pub use flows::FLOWS;
@@ -67,7 +67,7 @@ const LOOK_EVERY: u64 = 4096;
 
 /// What to replay, and through what.
 #[derive(Clone, Debug)]
-pub struct Replay {
+pub struct ReplayJob {
     /// The capture file, pcap or pcapng, perhaps packed by gzip.
     pub capture: PathBuf,
     /// The link's rate.
@@ -87,13 +87,13 @@ pub struct Replay {
     pub listed: usize,
 }
 
-impl Replay {
+impl ReplayJob {
     /// Replays `capture` through each of `queues` before a link of `rate`. It takes the [default
     /// limit](default_limit), packets of 1000 B in the mean, flows by five-tuple and seed 1, and
     /// lists a thousand flows.
-    pub fn new(capture: impl Into<PathBuf>, rate: Rate, queues: Vec<QueueSpec>) -> Replay {
+    pub fn new(capture: impl Into<PathBuf>, rate: Rate, queues: Vec<QueueSpec>) -> ReplayJob {
         let mean_packet = Bytes::new(1000);
-        Replay {
+        ReplayJob {
             capture: capture.into(),
             rate,
             limit: default_limit(rate, mean_packet),
@@ -154,7 +154,7 @@ pub fn default_limit(rate: Rate, mean_packet: Bytes) -> Size {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replayed {
     /// One per queue, in order.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<QueueOutcome>,
     /// What stopped the reading before the file's end. The outcomes are then of the packets
     /// before.
     pub damage: Option<CaptureError>,
@@ -226,7 +226,7 @@ impl std::error::Error for ReplayError {}
 /// # Errors
 /// See [`ReplayError`]. A capture that is damaged after its first packet is no error: see
 /// [`Replayed::damage`].
-pub fn replay(job: &Replay, watch: &dyn Watch) -> Result<Replayed, ReplayError> {
+pub fn replay(job: &ReplayJob, watch: &dyn Watch) -> Result<Replayed, ReplayError> {
     let (link, configs) = job.resolve().map_err(ReplayError::Queue)?;
     let work: Vec<(&QueueSpec, &AnyConfig)> = job.queues.iter().zip(&configs).collect();
     let passes = Passes::new(watch, work.len(), file_length(&job.capture));
@@ -251,15 +251,15 @@ pub fn replay(job: &Replay, watch: &dyn Watch) -> Result<Replayed, ReplayError> 
 
 /// The files that go with `replayed`: `result.json` (one document, or a list for several queues),
 /// `series.json` and `replay.toml` (resolved). `report.html` is the report crate's; add it.
-pub fn files(job: &Replay, outcomes: &[Outcome]) -> Vec<File> {
+pub fn files(job: &ReplayJob, outcomes: &[QueueOutcome]) -> Vec<ResultFile> {
     let mut files = results::documents(outcomes);
-    files.push(File { name: "replay.toml".into(), bytes: job.resolved().into_bytes() });
+    files.push(ResultFile { name: "replay.toml".into(), bytes: job.resolved().into_bytes() });
     files
 }
 
 /// One queue's way through the file.
 struct Pass {
-    outcome: Outcome,
+    outcome: QueueOutcome,
     damage: Option<CaptureError>,
     backward: u64,
     skipped: Skips,
@@ -267,7 +267,7 @@ struct Pass {
 }
 
 fn pass(
-    job: &Replay,
+    job: &ReplayJob,
     link: &Link,
     spec: &QueueSpec,
     config: &AnyConfig,
@@ -336,35 +336,35 @@ fn offer_all(
 
 /// The groups of a replay, in the order of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+enum ReplayGroup {
     Tcp,
     Udp,
     Other,
 }
 
-impl Class {
-    const ALL: [Class; 3] = [Class::Tcp, Class::Udp, Class::Other];
+impl ReplayGroup {
+    const ALL: [ReplayGroup; 3] = [ReplayGroup::Tcp, ReplayGroup::Udp, ReplayGroup::Other];
 
     const fn name(self) -> &'static str {
         match self {
-            Class::Tcp => "tcp",
-            Class::Udp => "udp",
-            Class::Other => "other",
+            ReplayGroup::Tcp => "tcp",
+            ReplayGroup::Udp => "udp",
+            ReplayGroup::Other => "other",
         }
     }
 }
 
-fn class(ends: &Ends) -> Class {
+fn class(ends: &Ends) -> ReplayGroup {
     let protocol = match ends.transport {
         Transport::Ports { protocol, .. }
         | Transport::Portless { protocol }
         | Transport::Fragment { protocol } => protocol,
-        _ => return Class::Other,
+        _ => return ReplayGroup::Other,
     };
     match protocol {
-        6 => Class::Tcp,
-        17 => Class::Udp,
-        _ => Class::Other,
+        6 => ReplayGroup::Tcp,
+        17 => ReplayGroup::Udp,
+        _ => ReplayGroup::Other,
     }
 }
 

@@ -5,33 +5,33 @@ use tidegate::catalog::AnyConfig;
 use tidegate::{Link, Rate, Time};
 use tidegate_report::fair::Worst;
 use tidegate_report::{
-    Aggregate, Bottleneck, Counts, Delay, Document, Figure, Flow, Group, PerFlow, Queue, Source,
-    fair,
+    Aggregate, Bottleneck, Counts, Delay, Document, Figure, Flow, Group, PacketSource, PerFlow,
+    Queue, fair,
 };
 
-use super::delays::{Delays, Dense};
+use super::delays::{Dense, WaitingTimes};
 use super::flows::Tale;
-use super::line::{ReplayLine, Tally};
-use super::{Class, Replay};
-use crate::replication::Outcome;
+use super::line::{ReplayLine, ReplayTally};
+use super::{ReplayGroup, ReplayJob};
+use crate::replication::QueueOutcome;
 use crate::spec::QueueSpec;
 
 /// The outcome of `line`, whose last packet was offered at `last`.
 pub(super) fn outcome(
-    job: &Replay,
+    job: &ReplayJob,
     link: &Link,
     spec: &QueueSpec,
     config: &AnyConfig,
     line: ReplayLine,
     last: Time,
-) -> Outcome {
-    let over = Over { seconds: last.as_secs(), rate: link.rate };
+) -> QueueOutcome {
+    let over = MeasuredTime { seconds: last.as_secs(), rate: link.rate };
     let tally = &line.tally;
     let fair = fair_shares(tally, &over);
-    let seen: Vec<Class> =
-        Class::ALL.into_iter().filter(|&c| tally.packets[c as usize].offered > 0).collect();
+    let seen: Vec<ReplayGroup> =
+        ReplayGroup::ALL.into_iter().filter(|&c| tally.packets[c as usize].offered > 0).collect();
     let document = Document {
-        source: Source::Replayed,
+        source: PacketSource::Replayed,
         scenario: job.name(),
         label: spec.label(),
         queue: Queue {
@@ -58,16 +58,16 @@ pub(super) fn outcome(
         ..Document::default()
     };
     let series = tally.series.series(job.seed, &seen);
-    Outcome { document, series, by_seed: tidegate_report::Tidy::default() }
+    QueueOutcome { document, series, by_seed: tidegate_report::Tidy::default() }
 }
 
 /// The time over which rates are taken, and the link's rate.
-struct Over {
+struct MeasuredTime {
     seconds: f64,
     rate: Rate,
 }
 
-impl Over {
+impl MeasuredTime {
     /// So many bytes as a rate; `None` for a capture without duration.
     fn rate(&self, bytes: u64) -> Option<Figure> {
         Figure::exact(bytes as f64 * 8.0 / self.seconds)
@@ -78,13 +78,13 @@ fn ratio(part: u64, whole: u64) -> Option<Figure> {
     Figure::exact(part as f64 / whole as f64)
 }
 
-fn delay(delays: &dyn Delays) -> Delay {
+fn delay(delays: &dyn WaitingTimes) -> Delay {
     let millis = |nanos: Option<f64>| nanos.and_then(|n| Figure::exact(n / 1e6));
     let of = |q: f64| millis(delays.quantile(q));
     Delay { mean: millis(delays.mean()), sd: None, p50: of(0.5), p95: of(0.95), p99: of(0.99) }
 }
 
-fn aggregate(tally: &Tally, over: &Over) -> Aggregate {
+fn aggregate(tally: &ReplayTally, over: &MeasuredTime) -> Aggregate {
     let count = |what: fn(&Counts) -> u64| tally.packets.iter().map(what).sum::<u64>();
     let offered = count(|c| c.offered);
     let in_time: Vec<u64> = tally.flows.tales.iter().map(|t| t.in_time.iter().sum()).collect();
@@ -118,7 +118,7 @@ fn jain(values: &[u64]) -> Option<Figure> {
 
 /// Each flow's max-min fair share in bit/s, its offered load its demand; `None` where not every
 /// flow is known.
-fn fair_shares(tally: &Tally, over: &Over) -> Option<Vec<f64>> {
+fn fair_shares(tally: &ReplayTally, over: &MeasuredTime) -> Option<Vec<f64>> {
     if !tally.flows.complete() || over.seconds <= 0.0 {
         return None;
     }
@@ -127,7 +127,12 @@ fn fair_shares(tally: &Tally, over: &Over) -> Option<Vec<f64>> {
     Some(fair::max_min(&demands, over.rate.as_bps() as f64))
 }
 
-fn group(class: Class, tally: &Tally, fair: Option<&[f64]>, over: &Over) -> Group {
+fn group(
+    class: ReplayGroup,
+    tally: &ReplayTally,
+    fair: Option<&[f64]>,
+    over: &MeasuredTime,
+) -> Group {
     let c = class as usize;
     let counts = tally.packets[c];
     let every = tally.flows.tales.iter().chain([&tally.flows.others]);
@@ -170,7 +175,12 @@ fn group(class: Class, tally: &Tally, fair: Option<&[f64]>, over: &Over) -> Grou
 
 /// The flows that offered most bytes, at most `most` of them, in the order of their first packets;
 /// then the rest as one.
-fn listed(tally: &Tally, fair: Option<&[f64]>, over: &Over, most: usize) -> Vec<Flow> {
+fn listed(
+    tally: &ReplayTally,
+    fair: Option<&[f64]>,
+    over: &MeasuredTime,
+    most: usize,
+) -> Vec<Flow> {
     let tales = &tally.flows.tales;
     let mut order: Vec<usize> = (0..tales.len()).collect();
     order.sort_by(|&a, &b| tales[b].bytes.offered.cmp(&tales[a].bytes.offered).then(a.cmp(&b)));
@@ -207,8 +217,8 @@ fn together<'a>(tales: impl Iterator<Item = &'a Tale>) -> Option<Tale> {
     (sum.packets.offered > 0).then_some(sum)
 }
 
-fn flow(index: u64, tale: &Tale, fair: Option<f64>, over: &Over) -> Flow {
-    let mut classes = Class::ALL.into_iter().filter(|&c| tale.offered[c as usize] > 0);
+fn flow(index: u64, tale: &Tale, fair: Option<f64>, over: &MeasuredTime) -> Flow {
+    let mut classes = ReplayGroup::ALL.into_iter().filter(|&c| tale.offered[c as usize] > 0);
     let group = match (classes.next(), classes.next()) {
         (Some(only), None) => Some(only.name().to_string()),
         _ => None,

@@ -1,9 +1,9 @@
 //! What happened over time, on a grid that grows with the capture.
 use tidegate::catalog::AnyQueue;
 use tidegate::{Qdisc, Span, Time};
-use tidegate_report::{Line, Quantity, Series};
+use tidegate_report::{Line, Series, SeriesQuantity};
 
-use super::Class;
+use super::ReplayGroup;
 
 /// The most points of a series.
 pub const POINTS: usize = 1200;
@@ -12,29 +12,34 @@ const FINEST: Span = Span::from_millis(1);
 
 /// One interval of the grid.
 #[derive(Clone, Debug, Default)]
-struct Point {
+struct SeriesPoint {
     /// Packets waiting at its end.
     queue: u32,
     delivered: u64,
     waited: u128,
     /// Bytes delivered, by class.
-    bytes: [u64; Class::ALL.len()],
+    bytes: [u64; ReplayGroup::ALL.len()],
     /// Readings at its end.
     gauges: Vec<f64>,
 }
 
 /// A series being recorded: as many points as fit, then every second one of them, and so on.
 #[derive(Debug)]
-pub(super) struct Recorder {
+pub(super) struct SeriesRecorder {
     step: Span,
-    points: Vec<Point>,
-    current: Point,
+    points: Vec<SeriesPoint>,
+    current: SeriesPoint,
     gauges: Vec<(&'static str, &'static str)>,
 }
 
-impl Recorder {
-    pub(super) fn new() -> Recorder {
-        Recorder { step: FINEST, points: Vec::new(), current: Point::default(), gauges: Vec::new() }
+impl SeriesRecorder {
+    pub(super) fn new() -> SeriesRecorder {
+        SeriesRecorder {
+            step: FINEST,
+            points: Vec::new(),
+            current: SeriesPoint::default(),
+            gauges: Vec::new(),
+        }
     }
 
     /// The end of the current interval.
@@ -78,29 +83,29 @@ impl Recorder {
     }
 
     /// A packet of `len` bytes was sent after waiting for `wait`.
-    pub(super) fn delivered(&mut self, class: Class, len: u32, wait: Span) {
+    pub(super) fn delivered(&mut self, class: ReplayGroup, len: u32, wait: Span) {
         self.current.delivered += 1;
         self.current.waited += wait.as_nanos() as u128;
         self.current.bytes[class as usize] += len as u64;
     }
 
     /// The series, with throughputs of the classes in `seen`.
-    pub(super) fn series(&self, seed: u64, seen: &[Class]) -> Series {
+    pub(super) fn series(&self, seed: u64, seen: &[ReplayGroup]) -> Series {
         let step = self.step.as_secs();
         let each =
-            |value: &dyn Fn(&Point) -> f64| self.points.iter().map(value).collect::<Vec<_>>();
-        let mean_wait = |p: &Point| p.waited as f64 / p.delivered as f64 / 1e6;
+            |value: &dyn Fn(&SeriesPoint) -> f64| self.points.iter().map(value).collect::<Vec<_>>();
+        let mean_wait = |p: &SeriesPoint| p.waited as f64 / p.delivered as f64 / 1e6;
         let mut lines = vec![
-            Line::new(Quantity::Queue, "queue", "packets", each(&|p| p.queue as f64)),
-            Line::new(Quantity::Delay, "delay", "ms", each(&mean_wait)),
+            Line::new(SeriesQuantity::Queue, "queue", "packets", each(&|p| p.queue as f64)),
+            Line::new(SeriesQuantity::Delay, "delay", "ms", each(&mean_wait)),
         ];
         for &class in seen {
-            let rate = |p: &Point| p.bytes[class as usize] as f64 * 8.0 / step;
-            lines.push(Line::new(Quantity::Throughput, class.name(), "bit/s", each(&rate)));
+            let rate = |p: &SeriesPoint| p.bytes[class as usize] as f64 * 8.0 / step;
+            lines.push(Line::new(SeriesQuantity::Throughput, class.name(), "bit/s", each(&rate)));
         }
         for (i, (name, unit)) in self.gauges.iter().enumerate() {
-            let reading = |p: &Point| p.gauges.get(i).copied().unwrap_or(f64::NAN);
-            lines.push(Line::new(Quantity::Gauge, *name, *unit, each(&reading)));
+            let reading = |p: &SeriesPoint| p.gauges.get(i).copied().unwrap_or(f64::NAN);
+            lines.push(Line::new(SeriesQuantity::Gauge, *name, *unit, each(&reading)));
         }
         let time_s = (1..=self.points.len()).map(|i| i as f64 * step).collect();
         Series { seed: Some(seed), time_s, lines }

@@ -53,21 +53,21 @@ pub(crate) fn table(scenario: &Scenario, samples: &[Sample]) -> Tidy {
     let mut table = Tidy { columns: columns() };
     for (seed, sample) in scenario.seeds().into_iter().zip(samples) {
         for group in 0..sample.groups.len() {
-            Row::of(&mut table).group(scenario, seed, sample, group);
+            OpenRow::of(&mut table).group(scenario, seed, sample, group);
         }
     }
     table
 }
 
 /// A row that is being filled, column by column.
-pub(crate) struct Row<'t> {
+pub(crate) struct OpenRow<'t> {
     columns: std::slice::IterMut<'t, Column>,
 }
 
-impl<'t> Row<'t> {
+impl<'t> OpenRow<'t> {
     /// A new row of `table`.
-    pub fn of(table: &'t mut Tidy) -> Row<'t> {
-        Row { columns: table.columns.iter_mut() }
+    pub fn of(table: &'t mut Tidy) -> OpenRow<'t> {
+        OpenRow { columns: table.columns.iter_mut() }
     }
 
     /// Fills [`columns()`] with what `sample` says of group number `at`.

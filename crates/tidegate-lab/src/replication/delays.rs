@@ -3,10 +3,10 @@ use tidegate::Span;
 use tidegate_sim::Delay;
 
 /// Mean, standard deviation, median, 95th and 99th percentile of a delay.
-pub(crate) type Delays = [Option<f64>; 5];
+pub(crate) type DelayNumbers = [Option<f64>; 5];
 
 /// `delay` in milliseconds.
-pub(super) fn delays(delay: Delay) -> Delays {
+pub(super) fn delays(delay: Delay) -> DelayNumbers {
     [delay.mean, delay.sd, delay.p50, delay.p95, delay.p99].map(milli)
 }
 

@@ -6,7 +6,7 @@ use tidegate_report as report;
 use tidegate_report::{Aggregate, Bottleneck, Conduct, Document, Figure, GroupSample, Queue};
 
 use super::configs::Chosen;
-use super::delays::Delays;
+use super::delays::DelayNumbers;
 use super::job::Job;
 use super::sample::{Gaps, LinkSample, OfFlow, Sample};
 use super::settled;
@@ -25,7 +25,7 @@ pub(crate) fn document(
     let by_key = Some(scenario.run.flow_key.0).filter(|key| *key != FlowKey::FiveTuple);
     let seconds = (scenario.run.duration - scenario.run.warmup).as_secs();
     Document {
-        source: report::Source::Simulated,
+        source: report::PacketSource::Simulated,
         scenario: scenario.name.clone(),
         label: spec.label(),
         queue: Queue {
@@ -62,13 +62,13 @@ fn aggregate(samples: &[Sample]) -> Aggregate {
     }
 }
 
-fn links(samples: &[Sample]) -> Vec<report::Link> {
+fn links(samples: &[Sample]) -> Vec<report::LinkResult> {
     let Some(first) = samples.first() else { return vec![] };
     let link = |(index, l): (usize, &LinkSample)| {
         let of = || samples.iter().map(move |s| &s.links[index]);
         let exact = |value: fn(&LinkSample) -> f64| figure(of().map(value));
         let some = |value: fn(&LinkSample) -> Option<f64>| figure_of_some(of().map(value));
-        report::Link {
+        report::LinkResult {
             name: l.name.clone(),
             rate_bps: l.rate,
             utilization: exact(|l| l.utilization).map(part),
@@ -95,7 +95,7 @@ fn by_reason(
     seen.filter_map(|i| Some((reasons[i].0.to_string(), figure(count(i)).map(rare)?))).collect()
 }
 
-fn delay(samples: impl Iterator<Item = Delays> + Clone) -> report::Delay {
+fn delay(samples: impl Iterator<Item = DelayNumbers> + Clone) -> report::Delay {
     let nth = |i: usize| skewed(samples.clone().map(move |d| d[i]));
     report::Delay { mean: nth(0), sd: nth(1), p50: nth(2), p95: nth(3), p99: nth(4) }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use tidegate::{Span, Time};
 use tidegate_sim::{FlowOutcome, Outcome};
 
-use super::delays::{Delays, delays};
+use super::delays::{DelayNumbers, delays};
 use super::stats;
 use crate::layout::SeedPlan;
 
@@ -14,9 +14,9 @@ pub(super) type OverTime = [Option<f64>; 5];
 /// The metrics of RFC 7928 §2 that are not measured as a rule.
 #[derive(Default)]
 pub(super) struct EndToEnd {
-    pub delay_variation: Delays,
-    pub startup: Delays,
-    pub page: Delays,
+    pub delay_variation: DelayNumbers,
+    pub startup: DelayNumbers,
+    pub page: DelayNumbers,
     pub loss_run: Option<f64>,
     pub rate: OverTime,
     pub loss: OverTime,
@@ -54,7 +54,7 @@ fn loss_run(flows: &[&FlowOutcome]) -> Option<f64> {
 
 /// How long hosts with several transfers took for all of them, where the last ended in the measured
 /// time.
-fn pages(plan: &SeedPlan, outcome: &Outcome, members: &[usize]) -> Delays {
+fn pages(plan: &SeedPlan, outcome: &Outcome, members: &[usize]) -> DelayNumbers {
     let mut hosts: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for &flow in members.iter().filter(|flow| plan.flows[**flow].data.is_some()) {
         hosts.entry(plan.flows[flow].from).or_default().push(flow);

@@ -22,7 +22,7 @@ pub struct Job {
 
 /// One queue's result.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct QueueOutcome {
     /// Figures over all seeds.
     pub document: Document,
     /// What happened over time with the first seed; empty unless the job asked for it.

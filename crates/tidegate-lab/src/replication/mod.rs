@@ -14,7 +14,7 @@ mod watch;
 
 pub(crate) use configs::{Configs, values};
 pub(crate) use document::document;
-pub use job::{Job, Outcome};
+pub use job::{Job, QueueOutcome};
 pub(crate) use run::{PIECES, replicate};
 pub use run::{RunError, run};
 pub(crate) use sample::{BYTES_PER_FLOW_KEPT, Sample};

@@ -10,7 +10,7 @@ use tidegate_sim::{Delays, Network};
 use super::by_seed;
 use super::configs::{Chosen, Configs};
 use super::document;
-use super::job::{Job, Outcome, grid_is_cheap};
+use super::job::{Job, QueueOutcome, grid_is_cheap};
 use super::sample::{Sample, series};
 use super::watch::{News, Watch, Weighted, now};
 use crate::layout::{self, SeedPlan};
@@ -47,7 +47,7 @@ impl std::error::Error for RunError {}
 ///
 /// # Errors
 /// A queue that does not exist or whose parameters cannot be; cancelled by `watch`.
-pub fn run(job: &Job, watch: &dyn Watch) -> Result<Vec<Outcome>, RunError> {
+pub fn run(job: &Job, watch: &dyn Watch) -> Result<Vec<QueueOutcome>, RunError> {
     QueueSpec::distinct(&job.queues)
         .map_err(|(spec, error)| RunError::Invalid(spec.refused(error)))?;
     let queues = job
@@ -78,7 +78,7 @@ pub fn run(job: &Job, watch: &dyn Watch) -> Result<Vec<Outcome>, RunError> {
         let mut document = document::document(job, &queue.spec, &queue.watched, &samples);
         document.wall_s = from.zip(to).map(|(from, to)| to.saturating_sub(from).as_secs_f64());
         let by_seed = by_seed::table(&job.scenario, &samples);
-        Outcome { document, series, by_seed }
+        QueueOutcome { document, series, by_seed }
     };
     let outcomes = queues.iter().map(outcome).collect();
     // Whoever gave up at the very end gets no result either.

@@ -3,15 +3,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tidegate::{DropReason, MarkReason, Span};
 use tidegate_report::fair::{self, Worst};
-use tidegate_report::{AggregateSample, Counts, FlowSample, GroupSample, Line, Quantity, Series};
+use tidegate_report::{
+    AggregateSample, Counts, FlowSample, GroupSample, Line, Series, SeriesQuantity,
+};
 use tidegate_sim::sources::Period;
 use tidegate_sim::{Count, Counters, FlowOutcome, GroupOutcome, LinkOutcome, Outcome, Spread};
 
 use super::course::Course;
-use super::delays::{Delays, delays, milli};
+use super::delays::{DelayNumbers, delays, milli};
 use super::end_to_end::EndToEnd;
 use super::stats;
-use crate::layout::{SeedPlan, Wire};
+use crate::layout::{DirectedLink, SeedPlan};
 
 /// One replication's numbers. Rates in bit/s, delays in ms.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +45,7 @@ pub(crate) struct LinkSample {
     pub name: String,
     pub rate: f64,
     pub utilization: f64,
-    pub delay: Delays,
+    pub delay: DelayNumbers,
     pub loss_ratio: Option<f64>,
     pub mark_ratio: Option<f64>,
     pub queue_packets: f64,
@@ -192,7 +194,7 @@ impl AllFlows<'_> {
             rate_over_time_bps: more.rate,
             loss_over_time: more.loss,
             wire_loss_ratio: ratio(g.lost.packets, g.counters.sent.packets)
-                .filter(|_| plan.wires.iter().any(Wire::loses)),
+                .filter(|_| plan.wires.iter().any(DirectedLink::loses)),
             active_goodput_bps: self.active_goodput(members(), goodputs),
         };
         OfGroup { metrics, users: users.len() }
@@ -373,23 +375,23 @@ pub(crate) fn series(seed: u64, plan: &SeedPlan, outcome: &Outcome) -> Series {
     let mut lines = vec![];
     if let Some(queue) = &link.series {
         let packets = queue.packets.iter().map(|&n| n as f64);
-        lines.push(Line::new(Quantity::Queue, "queue", "packets", packets));
+        lines.push(Line::new(SeriesQuantity::Queue, "queue", "packets", packets));
         let lost = queue.dropped.iter().zip(&queue.offered).map(|(&d, &o)| d as f64 / o as f64);
-        lines.push(Line::new(Quantity::Loss, "loss ratio", "", lost));
+        lines.push(Line::new(SeriesQuantity::Loss, "loss ratio", "", lost));
         let delays = queue.delay.iter().map(|d| milli(*d).unwrap_or(f64::NAN));
-        lines.push(Line::new(Quantity::Delay, "delay", "ms", delays));
+        lines.push(Line::new(SeriesQuantity::Delay, "delay", "ms", delays));
         let gauge = |g: &tidegate_sim::GaugeSeries| {
-            Line::new(Quantity::Gauge, g.name, g.unit, g.values.iter().copied())
+            Line::new(SeriesQuantity::Gauge, g.name, g.unit, g.values.iter().copied())
         };
         lines.extend(queue.gauges.iter().map(gauge));
     }
     for (group, bytes) in outcome.groups.iter().zip(&outcome.delivered_bytes) {
         let rates = bytes.iter().map(|&b| b as f64 * 8.0 / step);
-        lines.push(Line::new(Quantity::Throughput, &group.name, "bit/s", rates));
+        lines.push(Line::new(SeriesQuantity::Throughput, &group.name, "bit/s", rates));
     }
     for (group, bytes) in outcome.groups.iter().zip(&outcome.dropped_bytes) {
         let rates = bytes.iter().map(|&b| b as f64 * 8.0 / step);
-        lines.push(Line::new(Quantity::Loss, &group.name, "bit/s", rates));
+        lines.push(Line::new(SeriesQuantity::Loss, &group.name, "bit/s", rates));
     }
     Series { seed: Some(seed), time_s: outcome.grid.iter().map(|t| t.as_secs()).collect(), lines }
 }

@@ -33,7 +33,7 @@ pub(crate) fn unsettled(job: &Job, samples: &[Sample]) -> Vec<Unsettled> {
         let fair: Vec<f64> =
             samples.iter().filter_map(|s| s.groups.get(index)?.metrics.fair_share_bps).collect();
         let piece_s = samples.first()?.course.piece_s;
-        let look = Look {
+        let look = GroupRates {
             runs: &runs,
             fair: stats::mean(&fair)?,
             tail: LEVEL / groups.len() as f64 / 2.0,
@@ -53,7 +53,7 @@ fn pieces(seconds: f64, piece_s: f64) -> usize {
 }
 
 /// One group's rates, a slice for each seed.
-struct Look<'r> {
+struct GroupRates<'r> {
     runs: &'r [&'r [f64]],
     /// Its fair share.
     fair: f64,
@@ -61,7 +61,7 @@ struct Look<'r> {
     tail: f64,
 }
 
-impl Look<'_> {
+impl GroupRates<'_> {
     /// Its rates early and late after `warmup` pieces, where they differ. None where it is steady,
     /// or where that is unknown.
     fn change(&self, warmup: usize) -> Option<(f64, f64)> {
@@ -134,9 +134,9 @@ mod tests {
         (0..seeds).map(of).collect::<Vec<Vec<f64>>>()
     }
 
-    fn look<T>(runs: &[Vec<f64>], of: impl Fn(&Look<'_>) -> T) -> T {
+    fn look<T>(runs: &[Vec<f64>], of: impl Fn(&GroupRates<'_>) -> T) -> T {
         let runs: Vec<&[f64]> = runs.iter().map(Vec::as_slice).collect();
-        of(&Look { runs: &runs, fair: 1.0, tail: LEVEL / 2.0 })
+        of(&GroupRates { runs: &runs, fair: 1.0, tail: LEVEL / 2.0 })
     }
 
     #[test]

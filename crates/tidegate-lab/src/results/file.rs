@@ -2,7 +2,7 @@
 
 /// A file of a result directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
+pub struct ResultFile {
     /// Its name, without directories.
     pub name: String,
     /// What is in it.

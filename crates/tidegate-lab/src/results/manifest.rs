@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::File;
+use super::ResultFile;
 
 /// The file that marks a directory of results as ours.
 pub const MARK: &str = "run.json";
@@ -101,9 +101,9 @@ impl Manifest {
     }
 
     /// The file [`MARK`].
-    pub fn file(&self) -> File {
+    pub fn file(&self) -> ResultFile {
         let text = serde_json::to_string_pretty(self).expect("texts and numbers make JSON");
-        File { name: MARK.into(), bytes: (text + "\n").into_bytes() }
+        ResultFile { name: MARK.into(), bytes: (text + "\n").into_bytes() }
     }
 
     /// What `bytes` of such a file say; `None` if it is not ours.

@@ -10,13 +10,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use tidegate_report::{Document, Quantity};
+use tidegate_report::{Document, SeriesQuantity};
 
-pub use self::file::File;
+pub use self::file::ResultFile;
 pub(crate) use self::manifest::MAKER;
 pub use self::manifest::{Begun, COMMIT, How, MARK, Machine, Manifest, SOURCES, VERSION};
 pub use self::parquet::pieces;
-use crate::replication::Outcome;
+use crate::replication::QueueOutcome;
 use crate::scenario::Scenario;
 
 /// A result directory that could not be written; nothing was changed.
@@ -38,7 +38,7 @@ impl std::error::Error for WriteError {}
 
 /// The files that go with `outcomes`: those of [`documents`], and `scenario.toml` (resolved).
 /// `report.html` is the report crate's; add it.
-pub fn files(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<File> {
+pub fn files(scenario: &Scenario, outcomes: &[QueueOutcome]) -> Vec<ResultFile> {
     let mut files = documents(outcomes);
     files.push(text("scenario.toml", scenario.resolved().trim_end().into()));
     files
@@ -47,7 +47,7 @@ pub fn files(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<File> {
 /// `result.json` (one document, or a list for several queues) and `series.json`; the same as
 /// Parquet: `flows.parquet`, `series.parquet`, `gauges.parquet`; and `groups.parquet`, which has
 /// what each seed says.
-pub fn documents(outcomes: &[Outcome]) -> Vec<File> {
+pub fn documents(outcomes: &[QueueOutcome]) -> Vec<ResultFile> {
     let result = match outcomes {
         [only] => only.document.to_json(),
         several => {
@@ -63,8 +63,14 @@ pub fn documents(outcomes: &[Outcome]) -> Vec<File> {
     ];
     let tables = [
         (tables::flows(outcomes), "flows.parquet"),
-        (tables::readings(outcomes, |quantity| quantity != Quantity::Gauge), "series.parquet"),
-        (tables::readings(outcomes, |quantity| quantity == Quantity::Gauge), "gauges.parquet"),
+        (
+            tables::readings(outcomes, |quantity| quantity != SeriesQuantity::Gauge),
+            "series.parquet",
+        ),
+        (
+            tables::readings(outcomes, |quantity| quantity == SeriesQuantity::Gauge),
+            "gauges.parquet",
+        ),
     ];
     files.extend(tables.iter().map(|(table, name)| parquet::file(table, name)));
     let by_seed = tables::seeds(outcomes);
@@ -74,8 +80,8 @@ pub fn documents(outcomes: &[Outcome]) -> Vec<File> {
     files
 }
 
-fn text(name: &str, text: String) -> File {
-    File { name: name.into(), bytes: (text + "\n").into_bytes() }
+fn text(name: &str, text: String) -> ResultFile {
+    ResultFile { name: name.into(), bytes: (text + "\n").into_bytes() }
 }
 
 /// Whether `dir` can take a result: it does not exist, is empty, or holds an earlier result (to be
@@ -104,7 +110,7 @@ pub(crate) fn accept_kind(dir: &Path, kind: Option<&str>) -> Result<(), WriteErr
 ///
 /// # Errors
 /// As [`accept`]; a full disk.
-pub fn write(dir: &Path, files: &[File], manifest: &Manifest) -> Result<(), WriteError> {
+pub fn write(dir: &Path, files: &[ResultFile], manifest: &Manifest) -> Result<(), WriteError> {
     replaceable(dir, None)?;
     let parent = parent(dir)?;
     // In the same directory, so that the rename cannot cross a file system. Removed when dropped,
@@ -233,12 +239,12 @@ mod tests {
         names
     }
 
-    fn write(dir: &Path, files: &[File]) -> Result<(), WriteError> {
+    fn write(dir: &Path, files: &[ResultFile]) -> Result<(), WriteError> {
         super::write(dir, files, &Manifest::new("flood", &[1, 2], &["red"]))
     }
 
-    fn result(text: &str) -> Vec<File> {
-        vec![File { name: "result.json".into(), bytes: text.into() }]
+    fn result(text: &str) -> Vec<ResultFile> {
+        vec![ResultFile { name: "result.json".into(), bytes: text.into() }]
     }
 
     #[test]
@@ -248,8 +254,11 @@ mod tests {
         accept(&dir).unwrap();
         write(&dir, &result("one")).unwrap();
         assert_eq!(fs::read_to_string(dir.join("result.json")).unwrap(), "one");
-        write(&dir, &[result("two"), vec![File { name: "more".into(), bytes: vec![] }]].concat())
-            .unwrap();
+        write(
+            &dir,
+            &[result("two"), vec![ResultFile { name: "more".into(), bytes: vec![] }]].concat(),
+        )
+        .unwrap();
         assert_eq!(list(&dir), ["more", "result.json", "run.json"]);
         write(&dir, &result("three")).unwrap();
         assert_eq!(
@@ -300,8 +309,9 @@ mod tests {
         write(&dir, &result("old")).unwrap();
         // A name that cannot be a file stands for whatever may go wrong half-way, a full disk for
         // one.
-        let files = [result("new"), vec![File { name: "no/such/directory".into(), bytes: vec![] }]]
-            .concat();
+        let files =
+            [result("new"), vec![ResultFile { name: "no/such/directory".into(), bytes: vec![] }]]
+                .concat();
         assert!(write(&dir, &files).is_err());
         assert_eq!(fs::read_to_string(dir.join("result.json")).unwrap(), "old");
         assert_eq!(list(base.path()), ["flood"]);

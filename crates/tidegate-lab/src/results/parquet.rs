@@ -22,8 +22,8 @@ const COLUMNS: &str = "tidegate.columns";
 const VERSION: &str = "tidegate.version";
 
 /// The Parquet file `name` with the columns of `table`.
-pub(super) fn file(table: &Tidy, name: &str) -> super::File {
-    super::File { name: name.into(), bytes: written(table, &[]) }
+pub(super) fn file(table: &Tidy, name: &str) -> super::ResultFile {
+    super::ResultFile { name: name.into(), bytes: written(table, &[]) }
 }
 
 /// `tidy` as a Parquet file in memory; `notes` go into its metadata.

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use tidegate_report::tidy::{Column, Tidy, Values};
-use tidegate_report::{Aggregate, Counts, Document, Figure, Flow, Group, Metric, Pool, Quantity};
+use tidegate_report::{
+    Aggregate, Counts, Document, Figure, Flow, Group, Metric, Pool, SeriesQuantity,
+};
 
-use crate::replication::{Outcome, by_seed};
+use crate::replication::{QueueOutcome, by_seed};
 
 /// A row for each queue: what all flows got together, and how its queue fared.
 ///
 /// A column that is a mean over seeds is followed by one with `_ci95` behind its name, half the
 /// width of its interval.
-pub fn queues(outcomes: &[Outcome]) -> Tidy {
-    let mut table = Rows::default();
+pub fn queues(outcomes: &[QueueOutcome]) -> Tidy {
+    let mut table = GrowingTable::default();
     let mut row = |document: &Document| {
         table.result(document);
         table.metrics(Aggregate::METRICS, document.aggregate.figures());
@@ -26,8 +28,8 @@ pub fn queues(outcomes: &[Outcome]) -> Tidy {
 }
 
 /// A row for each queue and group of flows; columns as in [`queues()`].
-pub fn groups(outcomes: &[Outcome]) -> Tidy {
-    let mut table = Rows::default();
+pub fn groups(outcomes: &[QueueOutcome]) -> Tidy {
+    let mut table = GrowingTable::default();
     let mut row = |document: &Document, group: &Group| {
         table.result(document);
         table.text("group", "the group's name", Some((&*group.name).into()));
@@ -49,8 +51,8 @@ pub fn groups(outcomes: &[Outcome]) -> Tidy {
 }
 
 /// A row for each queue, seed and group of flows: what each replication says.
-pub fn seeds(outcomes: &[Outcome]) -> Tidy {
-    let mut names = Rows::default();
+pub fn seeds(outcomes: &[QueueOutcome]) -> Tidy {
+    let mut names = GrowingTable::default();
     let mut rows = by_seed::columns();
     for outcome in outcomes {
         for _ in 0..outcome.by_seed.rows() {
@@ -71,8 +73,8 @@ pub fn seeds(outcomes: &[Outcome]) -> Tidy {
 }
 
 /// A row for each queue and flow, where the documents list flows.
-pub fn flows(outcomes: &[Outcome]) -> Tidy {
-    let mut table = Rows::default();
+pub fn flows(outcomes: &[QueueOutcome]) -> Tidy {
+    let mut table = GrowingTable::default();
     let mut empty = true;
     for document in outcomes.iter().map(|outcome| &outcome.document) {
         let [scenario, queue] =
@@ -92,8 +94,8 @@ pub fn flows(outcomes: &[Outcome]) -> Tidy {
 
 /// A row for each queue, line of the series of whose quantity `which` says yes, and point of the
 /// grid.
-pub fn readings(outcomes: &[Outcome], which: fn(Quantity) -> bool) -> Tidy {
-    let mut table = Rows::default();
+pub fn readings(outcomes: &[QueueOutcome], which: fn(SeriesQuantity) -> bool) -> Tidy {
+    let mut table = GrowingTable::default();
     let mut empty = true;
     for outcome in outcomes {
         let queue: Arc<str> = outcome.document.label.as_str().into();
@@ -116,12 +118,12 @@ pub fn readings(outcomes: &[Outcome], which: fn(Quantity) -> bool) -> Tidy {
 
 /// A table under construction. Columns are known by the order in which the first row fills them.
 #[derive(Default)]
-struct Rows {
+struct GrowingTable {
     table: Tidy,
     next: usize,
 }
 
-impl Rows {
+impl GrowingTable {
     /// The next column of the row that is being filled.
     fn cell(&mut self, name: &str, unit: &str, what: &str, new: fn() -> Values) -> &mut Values {
         let columns = &mut self.table.columns;
@@ -231,7 +233,7 @@ const NAMED: [&str; 8] = [
     "rate_cov",
 ];
 
-fn flow_row(table: &mut Rows, flow: &Flow) {
+fn flow_row(table: &mut GrowingTable, flow: &Flow) {
     table.whole("flow", "", "place among all flows, from 0", Some(flow.index));
     table.text(
         "label",
@@ -282,7 +284,7 @@ fn flow_row(table: &mut Rows, flow: &Flow) {
 }
 
 fn reading(
-    table: &mut Rows,
+    table: &mut GrowingTable,
     [queue, what, name, unit]: [Option<Arc<str>>; 4],
     seed: Option<u64>,
     time: Option<f64>,
@@ -304,12 +306,12 @@ fn reading(
 }
 
 /// As in `series.json`.
-fn quantity(what: Quantity) -> &'static str {
+fn quantity(what: SeriesQuantity) -> &'static str {
     match what {
-        Quantity::Queue => "queue",
-        Quantity::Delay => "delay",
-        Quantity::Throughput => "throughput",
-        Quantity::Loss => "loss",
-        Quantity::Gauge => "gauge",
+        SeriesQuantity::Queue => "queue",
+        SeriesQuantity::Delay => "delay",
+        SeriesQuantity::Throughput => "throughput",
+        SeriesQuantity::Loss => "loss",
+        SeriesQuantity::Gauge => "gauge",
     }
 }

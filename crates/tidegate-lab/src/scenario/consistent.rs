@@ -10,7 +10,7 @@ use super::model::*;
 use super::read::fits;
 use super::ways::ManagedLink;
 use crate::problem::Place;
-use crate::reader::{Kind, Node, Origin, Reader, name_of};
+use crate::reader::{Node, Origin, Reader, TomlValue, name_of};
 use crate::spec::{QueueSpec, SAME_LABEL, twice};
 
 /// The most flows of a scenario.
@@ -22,7 +22,7 @@ const PACKET_LIMIT: f64 = 1e10;
 
 /// Adds to the reader's problems what is inconsistent in `scenario`, which was read from `root`.
 pub(super) fn consistent(reader: &mut Reader<'_>, root: &Node, scenario: &mut Scenario) {
-    let mut look = Look { reader, root };
+    let mut look = ConsistencyCheck { reader, root };
     if let Network::Graph(graph) = &mut scenario.network {
         look.graph(graph);
     }
@@ -41,7 +41,7 @@ pub(super) fn consistent(reader: &mut Reader<'_>, root: &Node, scenario: &mut Sc
 
 /// Adds to the reader's problems why flows of `scenario` cannot have their places and routes.
 pub(super) fn laid_out(reader: &mut Reader<'_>, root: &Node, scenario: &mut Scenario) {
-    let mut look = Look { reader, root };
+    let mut look = ConsistencyCheck { reader, root };
     if let Network::Graph(graph) = &mut scenario.network {
         look.graph(graph);
     }
@@ -51,18 +51,18 @@ pub(super) fn laid_out(reader: &mut Reader<'_>, root: &Node, scenario: &mut Scen
     }
 }
 
-struct Look<'r, 'd> {
+struct ConsistencyCheck<'r, 'd> {
     reader: &'r mut Reader<'d>,
     root: &'r Node,
 }
 
-impl Look<'_, '_> {
+impl ConsistencyCheck<'_, '_> {
     fn refuse(&mut self, path: &str, why: impl Into<String>) {
         let (origin, value) = locate(self.root, path);
         self.reader.problem(origin, path, &value, why);
     }
 
-    fn run(&mut self, run: &Run) {
+    fn run(&mut self, run: &RunSettings) {
         if run.warmup >= run.duration {
             self.refuse("run.warmup", format!("must be less than run.duration, {}", run.duration));
         }
@@ -106,7 +106,7 @@ impl Look<'_, '_> {
 
     /// Too many points. Either of two values may be the cause and the other a default, so both are
     /// named with where they come from.
-    fn points(&mut self, run: &Run) {
+    fn points(&mut self, run: &RunSettings) {
         let points = run.duration.as_nanos() / run.series.as_nanos().max(1);
         let least = Span::from_nanos(run.duration.as_nanos().div_ceil(POINT_LIMIT));
         let [series, duration] =
@@ -289,8 +289,8 @@ fn find(root: &Node, path: &str) -> Option<(Origin, String)> {
     let mut node = root;
     for step in path.split('.') {
         node = match &node.kind {
-            Kind::Table(entries) => &entries.iter().find(|e| e.key == step)?.node,
-            Kind::List(items) => {
+            TomlValue::Table(entries) => &entries.iter().find(|e| e.key == step)?.node,
+            TomlValue::List(items) => {
                 let number = step.strip_prefix('#').unwrap_or(step).parse::<usize>().ok();
                 match number {
                     Some(n) => items.get(n.checked_sub(1)?)?,

@@ -15,8 +15,8 @@ use crate::layout::{SeedPlan, base_round_trips, mean_round_trip};
 use crate::nearest::did_you_mean;
 use crate::problem::Problem;
 use crate::reader::{
-    Dimension, Document, Expression, Fault, Node, Origin, Quantity, Reader, Request, Unknown,
-    Wanted, cut, scalar,
+    Dimension, Expression, ExpressionFault, Node, Origin, Reader, Request, TomlDocument, UnitValue,
+    Unknown, WantedKind, cut, scalar,
 };
 
 /// How many values may be derived one from the other.
@@ -57,7 +57,7 @@ pub(super) fn settle(reader: &mut Reader<'_>, root: &mut Node, scenario: &Scenar
         reader.problems.append(&mut found);
         return false;
     }
-    let mut known = Known {
+    let mut known = KnownValues {
         doc: reader.doc,
         root,
         scenario,
@@ -78,8 +78,8 @@ pub(super) fn settle(reader: &mut Reader<'_>, root: &mut Node, scenario: &Scenar
 }
 
 /// The values that are known so far.
-struct Known<'k> {
-    doc: &'k Document<'k>,
+struct KnownValues<'k> {
+    doc: &'k TomlDocument<'k>,
     root: &'k Node,
     scenario: &'k Scenario,
     requests: &'k [Request],
@@ -93,7 +93,7 @@ struct Known<'k> {
     problems: Vec<Problem>,
 }
 
-impl Known<'_> {
+impl KnownValues<'_> {
     /// The plain value of request `index`.
     fn settled(&mut self, index: usize) -> Result<String, Unknown> {
         let field = &self.requests[index].field;
@@ -125,11 +125,11 @@ impl Known<'_> {
         Ok(())
     }
 
-    fn derived(&mut self, index: usize) -> Result<String, Option<Fault>> {
+    fn derived(&mut self, index: usize) -> Result<String, Option<ExpressionFault>> {
         let (request, expression) = (&self.requests[index], &self.expressions[index]);
         let mut quantity = expression.value(&mut |name| self.value(name))?;
-        let whole = |why| Some(Fault { at: 0..request.text().len(), why });
-        if request.wanted == Wanted::Length {
+        let whole = |why| Some(ExpressionFault { at: 0..request.text().len(), why });
+        if request.wanted == WantedKind::Length {
             quantity =
                 self.length(request, expression, quantity).map_err(|unknown| match unknown {
                     Unknown::Because(why) => whole(why),
@@ -145,8 +145,8 @@ impl Known<'_> {
         &mut self,
         request: &Request,
         expression: &Expression,
-        quantity: Quantity,
-    ) -> Result<Quantity, Unknown> {
+        quantity: UnitValue,
+    ) -> Result<UnitValue, Unknown> {
         let link = self.link_of(&request.field);
         let data = match quantity.dimension {
             Dimension::TIME => quantity.times(&self.value(&format!("{link}.rate"))?),
@@ -158,7 +158,7 @@ impl Known<'_> {
             return Ok(data);
         }
         let limit = format!("{link}.limit");
-        let own = Document { sets: &[], ..*self.doc }.read().ok();
+        let own = TomlDocument { sets: &[], ..*self.doc }.read().ok();
         let in_bytes = own.as_ref().is_some_and(|own| counts_bytes(own, &limit))
             || counts_bytes(self.root, &limit);
         let is_data = &mut |name: &str| {
@@ -172,7 +172,7 @@ impl Known<'_> {
         }
         let packet = self.value("network.mean_packet")?;
         let packets =
-            data.over(&packet).map(|number| Quantity { dimension: Dimension::PACKETS, ..number });
+            data.over(&packet).map(|number| UnitValue { dimension: Dimension::PACKETS, ..number });
         packets.ok_or_else(|| Unknown::Because("network.mean_packet is zero".into()))
     }
 
@@ -197,11 +197,11 @@ impl Known<'_> {
     }
 
     /// What `name` stands for.
-    fn value(&mut self, name: &str) -> Result<Quantity, Unknown> {
+    fn value(&mut self, name: &str) -> Result<UnitValue, Unknown> {
         if matches!(name, "bdp" | "rtt") {
             let (rate, rtt) = self.round_trip(name)?;
-            let rtt = Quantity::time(rtt);
-            return Ok(if name == "rtt" { rtt } else { rtt.times(&Quantity::rate(rate)) });
+            let rtt = UnitValue::time(rtt);
+            return Ok(if name == "rtt" { rtt } else { rtt.times(&UnitValue::rate(rate)) });
         }
         let Some((node, path)) = node(self.root, name) else { return self.default(name) };
         let Some(text) = scalar(node) else {
@@ -217,10 +217,10 @@ impl Known<'_> {
     }
 
     /// The default of the key `path`, which is not written.
-    fn default(&mut self, path: &str) -> Result<Quantity, Unknown> {
+    fn default(&mut self, path: &str) -> Result<UnitValue, Unknown> {
         let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
         let (value, known) = match table.split('.').collect::<Vec<_>>().as_slice() {
-            ["run"] => (Run::default().get(key), names(Run::PARAMS)),
+            ["run"] => (RunSettings::default().get(key), names(RunSettings::PARAMS)),
             ["network"] => self.network_default(key),
             // The way back is as the way there where it does not say otherwise.
             [.., "back"] if matches!(key, "rate" | "delay") && node(self.root, table).is_some() => {
@@ -256,7 +256,7 @@ impl Known<'_> {
     }
 
     /// The default of the key of a group.
-    fn of_group(&mut self, table: &str, key: &str) -> Result<Quantity, Unknown> {
+    fn of_group(&mut self, table: &str, key: &str) -> Result<UnitValue, Unknown> {
         let dumbbell = matches!(self.scenario.network, Network::Dumbbell(..));
         match key {
             "hosts" => return self.value(&format!("{table}.count")),
@@ -267,7 +267,7 @@ impl Known<'_> {
         }
         let path = format!("{table}.{key}");
         let resolved = self.scenario.resolved();
-        let doc = Document { file: self.doc.file, text: &resolved, sets: &[] };
+        let doc = TomlDocument { file: self.doc.file, text: &resolved, sets: &[] };
         let root = doc.read().map_err(|_| Unknown::Elsewhere)?;
         match node(&root, &path).and_then(|(node, _)| scalar(node)) {
             Some(text) => quantity(&path, &text),
@@ -351,8 +351,8 @@ fn no_value(path: &str, key: &str, known: &[&str]) -> String {
 }
 
 /// The plain `text` of the key `path` as a quantity.
-fn quantity(path: &str, text: &str) -> Result<Quantity, Unknown> {
-    Quantity::plain(text).ok_or_else(|| {
+fn quantity(path: &str, text: &str) -> Result<UnitValue, Unknown> {
+    UnitValue::plain(text).ok_or_else(|| {
         Unknown::Because(format!("`{path}` is `{}`, which is no quantity", cut(text, 60)))
     })
 }
@@ -364,14 +364,14 @@ fn counts_bytes(root: &Node, path: &str) -> bool {
 }
 
 /// What is wrong with `request`: at the part of it that is at fault where it stands in the file.
-fn problem(doc: &Document<'_>, request: &Request, fault: Option<&Fault>) -> Problem {
+fn problem(doc: &TomlDocument<'_>, request: &Request, fault: Option<&ExpressionFault>) -> Problem {
     let (text, whole) = (request.text(), 0..request.text().len());
     let (at, why) = fault.map_or((&whole, ""), |fault| (&fault.at, fault.why.as_str()));
     doc.problem(within(doc, request.node.origin, text, at), &request.field, &cut(text, 60), why)
 }
 
 /// Where the part `at` of `text` stands, which has its origin at `origin`.
-fn within(doc: &Document<'_>, origin: Origin, text: &str, at: &Range<usize>) -> Origin {
+fn within(doc: &TomlDocument<'_>, origin: Origin, text: &str, at: &Range<usize>) -> Origin {
     let Origin::File(start, end) = origin else { return origin };
     // A text with escapes is written otherwise than it reads.
     match doc.text.get(start..end).and_then(|written| written.find(text)) {

@@ -29,7 +29,7 @@ pub struct Drawn<U> {
 }
 
 /// What a drawn amount is counted in.
-pub trait Unit: Sized {
+pub trait DrawnUnit: Sized {
     /// What kind of text it takes.
     const KIND: &'static str;
     /// What it is called in messages.
@@ -43,7 +43,7 @@ pub trait Unit: Sized {
     fn text(base: u64) -> String;
 }
 
-impl Unit for Span {
+impl DrawnUnit for Span {
     const KIND: &'static str = "time, list of times or distribution";
     const NAME: &'static str = "time";
     fn base(text: &str) -> Result<u64, UnitError> {
@@ -54,7 +54,7 @@ impl Unit for Span {
     }
 }
 
-impl Unit for Bytes {
+impl DrawnUnit for Bytes {
     const KIND: &'static str = "size, list of sizes or distribution";
     const NAME: &'static str = "size";
     fn base(text: &str) -> Result<u64, UnitError> {
@@ -73,7 +73,7 @@ fn refuse(text: &str, why: impl Into<String>) -> UnitError {
     UnitError { text: text.trim().chars().take(60).collect(), why: why.into() }
 }
 
-impl<U: Unit> Drawn<U> {
+impl<U: DrawnUnit> Drawn<U> {
     /// By `law`.
     pub const fn by(law: Law) -> Drawn<U> {
         Drawn { law, unit: PhantomData }
@@ -92,7 +92,7 @@ impl Drawn<Span> {
     }
 }
 
-impl<U: Unit> Value for Drawn<U> {
+impl<U: DrawnUnit> Value for Drawn<U> {
     const KIND: &'static str = U::KIND;
 
     fn read(text: &str) -> Result<Self, UnitError> {
@@ -113,7 +113,7 @@ impl<U: Unit> Value for Drawn<U> {
     }
 
     fn write(&self) -> String {
-        Text::<U>(&self.law, PhantomData).to_string()
+        LawText::<U>(&self.law, PhantomData).to_string()
     }
 
     fn magnitude(&self) -> f64 {
@@ -132,12 +132,12 @@ impl<U: Unit> Value for Drawn<U> {
 }
 
 /// A law as text.
-struct Text<'l, U>(&'l Law, PhantomData<U>);
+struct LawText<'l, U>(&'l Law, PhantomData<U>);
 
-impl<U: Unit> fmt::Display for Text<'_, U> {
+impl<U: DrawnUnit> fmt::Display for LawText<'_, U> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let amount = |n: &u64| U::text(*n);
-        let inner = |law| Text::<U>(law, PhantomData);
+        let inner = |law| LawText::<U>(law, PhantomData);
         match self.0 {
             Law::InTurn(amounts) => {
                 let texts: Vec<String> = amounts.iter().map(amount).collect();

@@ -6,7 +6,7 @@ use tidegate_sim::sources::tcp;
 use super::connection::Connection;
 use super::following::Following;
 use super::sources::{Cbr, Source};
-use super::tcp::{Codepoint, Handshake, LossRecovery, Receiver, Rules, Switch, Timestamps};
+use super::tcp::{Acks, Codepoint, Handshake, LossRecovery, Rules, Switch, Timestamps};
 
 /// The simulator's source.
 pub(crate) fn lowered(source: &Source) -> sim::Source {
@@ -97,11 +97,11 @@ fn lower_tcp(connection: &Connection) -> sim::Tcp {
         },
         ecn: t.ecn,
         acks: match t.receiver {
-            Receiver::Honest => tcp::Acks::Honest,
-            Receiver::Divide => tcp::Acks::Divided(t.receiver_acks),
-            Receiver::Repeat => tcp::Acks::Repeated(t.receiver_acks),
-            Receiver::Anticipate => tcp::Acks::Anticipated(t.receiver_acks),
-            Receiver::HideMarks => tcp::Acks::Unmarked,
+            Acks::Honest => tcp::Acks::Honest,
+            Acks::Divide => tcp::Acks::Divided(t.receiver_acks),
+            Acks::Repeat => tcp::Acks::Repeated(t.receiver_acks),
+            Acks::Anticipate => tcp::Acks::Anticipated(t.receiver_acks),
+            Acks::HideMarks => tcp::Acks::Unmarked,
         },
         limited_transmit: match t.limited_transmit {
             Switch::On => tcp::LimitedTransmit::On,

@@ -24,7 +24,7 @@ pub use chain::{Chain, Managed};
 pub use classes::Classes;
 pub use connection::*;
 pub(crate) use demand::When;
-pub use drawn::{Drawn, Start, Unit};
+pub use drawn::{Drawn, DrawnUnit, Start};
 pub use following::{Following, GroupName};
 pub use forge::Forge;
 pub(crate) use lowered::{lower_following, lowered};
@@ -41,17 +41,17 @@ pub use ways::unreadable_trace;
 use std::path::Path;
 
 use crate::problem::Problems;
-use crate::reader::{Document, File, Reader, Set};
+use crate::reader::{FileKind, Override, Reader, TomlDocument};
 
 /// What a scenario's file is.
-const FILE: File = File { kind: "a scenario", least: "[network] and one [[group]]" };
+const FILE: FileKind = FileKind { kind: "a scenario", least: "[network] and one [[group]]" };
 
 impl Scenario {
     /// Reads the scenario in the file `path`, with `sets` applied.
     ///
     /// # Errors
     /// The file cannot be read, is no TOML, or says what cannot be.
-    pub fn open(path: &Path, sets: &[Set]) -> Result<Scenario, Problems> {
+    pub fn open(path: &Path, sets: &[Override]) -> Result<Scenario, Problems> {
         let bytes = FILE.bytes(path)?;
         Scenario::parse(&bytes, &path.display().to_string(), sets)
     }
@@ -60,9 +60,9 @@ impl Scenario {
     ///
     /// # Errors
     /// It is no UTF-8, no TOML, or says what cannot be.
-    pub fn parse(bytes: &[u8], file: &str, sets: &[Set]) -> Result<Scenario, Problems> {
+    pub fn parse(bytes: &[u8], file: &str, sets: &[Override]) -> Result<Scenario, Problems> {
         let text = FILE.text(bytes, file)?;
-        let doc = Document { file, text, sets };
+        let doc = TomlDocument { file, text, sets };
         let several = |found| Problems::new(found).expect("a failure has at least one problem");
         let mut root = doc.read().map_err(several)?;
         let mut reader = Reader::deriving(&doc);

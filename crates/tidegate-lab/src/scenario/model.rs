@@ -27,7 +27,7 @@ pub struct Scenario {
     /// More, if there is more to say.
     pub description: String,
     /// Duration, seeds and what is recorded.
-    pub run: Run,
+    pub run: RunSettings,
     /// The links.
     pub network: Network,
     /// The queue at every managed link that names none of its own.
@@ -43,7 +43,7 @@ pub struct Scenario {
 
 params! {
     /// `[run]`: duration, seeds and what is recorded.
-    pub struct Run {
+    pub struct RunSettings {
         /// Simulated time of each replication.
         duration: Span = Span::from_millis(60_000), "T", 1_000_000 ..= 1_000_000_000_000_000u64;
         /// Time at the start that does not count; less than `duration`.
@@ -58,7 +58,7 @@ params! {
         /// the end of the warm-up.
         rate_window: Span = Span::from_millis(1000), "tau", 1_000_000 ..= 1_000_000_000_000_000u64;
         /// Which packets are one flow to the queue.
-        flow_key: Key = Key(FlowKey::FiveTuple), "", 0 ..= 0;
+        flow_key: FlowKeyParam = FlowKeyParam(FlowKey::FiveTuple), "", 0 ..= 0;
         /// Which metrics of groups are taken. They are the usual ones, or the rest of RFC 7928 §2
         /// besides: variation of delays, start-up, whole pages, runs of losses, rates and losses
         /// over time.
@@ -78,7 +78,7 @@ choices! {
 
 /// [`FlowKey`] as a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key(pub FlowKey);
+pub struct FlowKeyParam(pub FlowKey);
 
 /// The links.
 #[derive(Clone, Debug, PartialEq)]
@@ -204,10 +204,10 @@ params! {
     }
 }
 
-impl Value for Key {
+impl Value for FlowKeyParam {
     const KIND: &'static str = "flow key";
     fn read(text: &str) -> Result<Self, UnitError> {
-        text.parse().map(Key)
+        text.parse().map(FlowKeyParam)
     }
     fn write(&self) -> String {
         self.0.to_string()

@@ -14,7 +14,7 @@ use super::model::*;
 use super::sources::{Replay, SOURCES, Source, Unresponsive, Web};
 use super::ways::way_keys;
 use crate::nearest::did_you_mean;
-use crate::reader::{Kind, Node, Reader, Table};
+use crate::reader::{Node, Reader, Table, TomlValue};
 use crate::spec::QueueSpec;
 
 impl Reader<'_> {
@@ -26,10 +26,10 @@ impl Reader<'_> {
             "the scenario",
             &["title", "description", "run", "network", "link", "queue", "compare", "group"],
         );
-        let mut run = Run::default();
+        let mut run = RunSettings::default();
         if let Some(node) = table.get("run") {
             let table = self.table(node, "run.");
-            self.known(&table, "[run]", Run::PARAMS, &[]);
+            self.known(&table, "[run]", RunSettings::PARAMS, &[]);
             self.params(&table, &mut run, &[]);
         }
         let (network, ends) = self.network(&table);
@@ -369,7 +369,7 @@ impl Reader<'_> {
     pub(crate) fn nodes(&mut self, table: &Table<'_>, key: &str) -> Vec<String> {
         match table.get(key) {
             None => vec![],
-            Some(node @ Node { kind: Kind::List(_), .. }) => {
+            Some(node @ Node { kind: TomlValue::List(_), .. }) => {
                 let field = table.field(key);
                 self.list(node, &field).iter().map(|item| self.name_in(item, &field)).collect()
             }

@@ -83,7 +83,7 @@ choices! {
 
 choices! {
     /// What a receiver acknowledges (savage1999).
-    pub enum Receiver {
+    pub enum Acks {
         /// What it has.
         Honest = "honest",
         /// What it has, each packet in parts.
@@ -154,7 +154,7 @@ params! {
         /// What the receiver acknowledges: what it has (`honest`), each packet in parts (`divide`),
         /// or all with duplicates (`repeat`). It may also acknowledge what is lost or yet to come
         /// (`anticipate`), or all except marks (`hide_marks`).
-        receiver: Receiver = Receiver::Honest, "", 0 ..= 0;
+        receiver: Acks = Acks::Honest, "", 0 ..= 0;
         /// How many parts (2 to 1000), duplicates (1 to 1000) or packets ahead (to 100000) that
         /// are, with a receiver that cheats.
         receiver_acks: u32 = 4, "", 0 ..= 100_000;

@@ -27,7 +27,7 @@ pub use counters::Method;
 use traffic::Population;
 pub use traffic::Skew;
 
-/// The schema of [`Table`] as JSON.
+/// The schema of [`SketchTable`] as JSON.
 pub const SCHEMA: &str = include_str!("../../schema/tidegate.sketch-1.json");
 
 /// Packets for each flow that may send.
@@ -50,18 +50,18 @@ pub struct Trials {
 
 /// What came of it. Fields may be added, never changed: `schema/tidegate.sketch-1.json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Table {
+pub struct SketchTable {
     /// `tidegate.sketch/1`.
     pub schema: &'static str,
     /// Seeds of the replications.
     pub seeds: Vec<u64>,
     /// One a method, a skew and a number of flows, in this order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<SketchRow>,
 }
 
 /// How well a method counts flows of one number and one skew.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct SketchRow {
     /// The method.
     pub estimator: Method,
     /// How unevenly flows send.
@@ -88,7 +88,7 @@ pub struct Row {
 pub struct Cancelled;
 
 /// One replication of one method.
-struct Sample {
+struct SketchSample {
     estimate: f64,
     truth: f64,
     bytes: u64,
@@ -103,7 +103,7 @@ fn packets(flows: u64) -> u64 {
 ///
 /// # Errors
 /// Cancelled by `watch`.
-pub fn run(study: &Trials, watch: &dyn Watch) -> Result<Table, Cancelled> {
+pub fn run(study: &Trials, watch: &dyn Watch) -> Result<SketchTable, Cancelled> {
     let seeds: Vec<u64> = (0..study.seeds as u64).map(|n| study.seed + n).collect();
     let populations: Vec<(Skew, u64, Population)> = Skew::ALL
         .into_iter()
@@ -127,7 +127,7 @@ pub fn run(study: &Trials, watch: &dyn Watch) -> Result<Table, Cancelled> {
         })
     };
     let rows = Method::ALL.into_iter().enumerate().flat_map(row).collect();
-    Ok(Table { schema: "tidegate.sketch/1", seeds, rows })
+    Ok(SketchTable { schema: "tidegate.sketch/1", seeds, rows })
 }
 
 /// All methods on the packets of one seed.
@@ -136,7 +136,7 @@ fn replicate(
     packets: u64,
     seed: Seed,
     news: &News<'_>,
-) -> Result<[Sample; Method::ALL.len()], Cancelled> {
+) -> Result<[SketchSample; Method::ALL.len()], Cancelled> {
     let mut traffic = population.traffic(seed);
     let mut counters = Method::ALL.map(|method| (method.counter(seed), Duration::ZERO));
     let mut batch = [0; BATCH];
@@ -157,7 +157,7 @@ fn replicate(
     }
     news.cell();
     let truth = traffic.distinct() as f64;
-    Ok(counters.map(|(counter, spent)| Sample {
+    Ok(counters.map(|(counter, spent)| SketchSample {
         estimate: counter.estimate(),
         truth,
         bytes: counter.bytes(),
@@ -169,13 +169,13 @@ fn summary<'s>(
     estimator: Method,
     skew: Skew,
     flows: u64,
-    samples: impl Iterator<Item = &'s Sample> + Clone,
-) -> Row {
+    samples: impl Iterator<Item = &'s SketchSample> + Clone,
+) -> SketchRow {
     let relative: Vec<(f64, f64)> = samples.clone().map(|s| (s.estimate / s.truth, 1.0)).collect();
     let truths: Vec<f64> = samples.clone().map(|s| s.truth).collect();
     let ratios: Vec<f64> = relative.iter().map(|r| r.0).collect();
     let mean = |values: &[f64]| stats::mean(values).unwrap_or(f64::NAN);
-    Row {
+    SketchRow {
         estimator,
         skew,
         flows,
@@ -188,16 +188,16 @@ fn summary<'s>(
     }
 }
 
-impl Table {
+impl SketchTable {
     /// The row of `estimator` with `flows` flows of `skew`.
-    pub fn row(&self, estimator: Method, skew: Skew, flows: u64) -> Option<&Row> {
+    pub fn row(&self, estimator: Method, skew: Skew, flows: u64) -> Option<&SketchRow> {
         self.rows.iter().find(|r| (r.estimator, r.skew, r.flows) == (estimator, skew, flows))
     }
 
     /// The numbers of flows, among those tried, between which `estimator` is off by at most `most`
     /// (RMSE, relative): least and greatest of each run of them.
     pub fn trusted(&self, estimator: Method, skew: Skew, most: f64) -> Vec<(u64, u64)> {
-        let rows: Vec<&Row> =
+        let rows: Vec<&SketchRow> =
             self.rows.iter().filter(|r| (r.estimator, r.skew) == (estimator, skew)).collect();
         let runs = rows.chunk_by(|a, b| (a.rmse <= most) == (b.rmse <= most));
         runs.filter(|run| run[0].rmse <= most)

@@ -1,6 +1,6 @@
 //! A cell: one scenario with one value of each axis.
 use crate::problem::{Problem, Problems};
-use crate::reader::{Document, Origin, Set};
+use crate::reader::{Origin, Override, TomlDocument};
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
 
@@ -40,14 +40,14 @@ impl Study {
     }
 
     /// What is set in the scenario of `cell`, each with its place in the study's file.
-    pub(super) fn sets(&self, cell: &Cell) -> Vec<(Set, Origin)> {
+    pub(super) fn sets(&self, cell: &Cell) -> Vec<(Override, Origin)> {
         let bindings = self.bindings(cell);
         let variables: Vec<Binding<'_>> =
             bindings.iter().copied().filter(|(name, _)| !name.contains('.')).collect();
         let set = |setting: &Setting, step: usize| {
             let (text, origin) = &setting.values[step];
             let path = setting.path.clone()?;
-            Some((Set { path, value: in_expression(text, &variables) }, *origin))
+            Some((Override { path, value: in_expression(text, &variables) }, *origin))
         };
         let fixed = self.set.iter().filter_map(|setting| set(setting, 0));
         let varied = self.axes.iter().zip(&cell.steps);
@@ -61,7 +61,7 @@ impl Study {
     /// What an axis sets does not exist or cannot be; the place is that in the study's file.
     pub fn scenario(&self, cell: &Cell) -> Result<Scenario, Problems> {
         let base = &self.scenarios[cell.scenario];
-        let (sets, origins): (Vec<Set>, Vec<Origin>) = self.sets(cell).into_iter().unzip();
+        let (sets, origins): (Vec<Override>, Vec<Origin>) = self.sets(cell).into_iter().unzip();
         Scenario::parse(&base.bytes, &base.file, &sets)
             .map_err(|problems| self.placed(cell, &sets, &origins, problems))
     }
@@ -86,11 +86,11 @@ impl Study {
     fn placed(
         &self,
         cell: &Cell,
-        sets: &[Set],
+        sets: &[Override],
         origins: &[Origin],
         problems: Problems,
     ) -> Problems {
-        let document = Document { file: &self.file, text: &self.text, sets };
+        let document = TomlDocument { file: &self.file, text: &self.text, sets };
         let place = |problem: &Problem| {
             let at = sets
                 .iter()

@@ -10,14 +10,14 @@ use super::prepared::{Case, Prepared};
 use super::rows;
 
 /// Runs replications one after the other and keeps the last case, which the next one may be, too.
-pub(super) struct Runner<'p> {
+pub(super) struct CaseRunner<'p> {
     prepared: &'p Prepared,
     case: Option<Case>,
 }
 
-impl<'p> Runner<'p> {
-    pub fn new(prepared: &'p Prepared) -> Runner<'p> {
-        Runner { prepared, case: None }
+impl<'p> CaseRunner<'p> {
+    pub fn new(prepared: &'p Prepared) -> CaseRunner<'p> {
+        CaseRunner { prepared, case: None }
     }
 
     /// The rows of the replication of `case` with `seed`.
@@ -52,7 +52,7 @@ pub fn compute(
     let work = |batch: &Batch| batch.seeds as u64 * pieces(prepared.weight(batch.case));
     let all = batches.iter().map(work).sum::<u64>() * crate::replication::PIECES;
     let news = News::new(watch, of, all);
-    let mut runner = Runner::new(prepared);
+    let mut runner = CaseRunner::new(prepared);
     let mut part = rows::empty();
     for batch in batches {
         for seed in batch.seed..batch.seed + batch.seeds as u64 {
@@ -78,7 +78,7 @@ pub(super) fn estimate(
     let weight = |batch: &Batch| batch.seeds as f64 * prepared.weight(batch.case);
     let all: f64 = batches.iter().map(weight).sum();
     let begun = Instant::now();
-    let (mut tried, mut runner) = (0.0, Runner::new(prepared));
+    let (mut tried, mut runner) = (0.0, CaseRunner::new(prepared));
     let news = News::new(watch, TRIES, u64::MAX);
     // Evenly over the study, so that all scenarios and queues have their say.
     for attempt in 0..TRIES.min(batches.len()) {

@@ -16,7 +16,7 @@ use super::written::whole;
 
 /// What became of a plot.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Drawn {
+pub struct DrawnPlot {
     /// The plot's name.
     pub name: String,
     /// The files that were written.
@@ -107,7 +107,7 @@ impl Prepared {
 ///
 /// # Errors
 /// The disk fails.
-pub fn plots(study: &Study, tables: &Tables, dir: &Path) -> Result<Vec<Drawn>, StoreError> {
+pub fn plots(study: &Study, tables: &Tables, dir: &Path) -> Result<Vec<DrawnPlot>, StoreError> {
     let mut fonts = None;
     let mut all = vec![];
     for plot in &study.plots {
@@ -115,7 +115,7 @@ pub fn plots(study: &Study, tables: &Tables, dir: &Path) -> Result<Vec<Drawn>, S
             Rows::Groups => &tables.groups,
             Rows::Flows => &tables.flows,
         };
-        let mut drawn = Drawn { name: plot.name.clone(), ..Drawn::default() };
+        let mut drawn = DrawnPlot { name: plot.name.clone(), ..DrawnPlot::default() };
         match draw(plot, table) {
             Ok(picture) => {
                 drawn.notes = picture.notes;

@@ -1,6 +1,6 @@
 //! A study as its file says it.
 use crate::problem::{Place, Problem, Problems};
-use crate::reader::{Document, Origin};
+use crate::reader::{Origin, TomlDocument};
 use crate::spec::QueueSpec;
 
 use tidegate_report::plot::Plot;
@@ -94,7 +94,7 @@ impl Study {
 
     /// The place in the file where the queue of this index stands.
     pub(super) fn place_of(&self, queue: usize) -> Place {
-        Document { file: &self.file, text: &self.text, sets: &[] }.place(self.queues_at[queue])
+        TomlDocument { file: &self.file, text: &self.text, sets: &[] }.place(self.queues_at[queue])
     }
 
     /// The label of the queue of this index: as written, or what stands behind ` as `.

@@ -5,7 +5,7 @@ use crate::replication::{News, RunError, Watch};
 use crate::scenario::Scenario;
 
 use super::batch::Batch;
-use super::key::Key;
+use super::key::CaseKey;
 use super::part::Part;
 use super::round::{Round, RoundError};
 use super::store::{Store, StoreError};
@@ -13,7 +13,7 @@ use super::store::{Store, StoreError};
 /// A case, and which of its replications are wanted.
 pub(crate) struct Due {
     /// Its name.
-    pub key: Key,
+    pub key: CaseKey,
     /// The seeds.
     pub seeds: Vec<u64>,
     /// About how much work a replication is; see [`weight`].

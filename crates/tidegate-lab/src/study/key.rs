@@ -26,13 +26,13 @@ impl Keeps {
 
 /// The name of a case, 128 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key([u8; 16]);
+pub struct CaseKey([u8; 16]);
 
-impl Key {
+impl CaseKey {
     /// The key of `queue` in `scenario`, whose replications store `keeps`. It is a hash of the
     /// resolved scenario without titles and seeds, of what it read from files, and of the sources
     /// of queues and simulator.
-    pub fn new(scenario: &Scenario, queue: &QueueSpec, keeps: Keeps) -> Key {
+    pub fn new(scenario: &Scenario, queue: &QueueSpec, keeps: Keeps) -> CaseKey {
         let mut scenario = scenario.clone();
         (scenario.title, scenario.description) = (String::new(), String::new());
         (scenario.run.seed, scenario.run.seeds) = (0, 1);
@@ -40,17 +40,17 @@ impl Key {
         // What it is called does not change what comes of it.
         scenario.queue = QueueSpec { label: None, ..queue.clone() };
         let (resolved, read) = (scenario.resolved(), scenario.read_from_files());
-        Key::of(&[VERSION, &format!("{keeps:?}"), &resolved, &read])
+        CaseKey::of(&[VERSION, &format!("{keeps:?}"), &resolved, &read])
     }
 
     /// The key of these texts. It is a name: no adversary chooses studies.
-    pub fn of(texts: &[&str]) -> Key {
+    pub fn of(texts: &[&str]) -> CaseKey {
         let mut hasher = SipHasher13::new_with_keys(0, 0);
         for text in texts {
             hasher.write(text.as_bytes());
             hasher.write_u8(0);
         }
-        Key(hasher.finish128().as_u128().to_be_bytes())
+        CaseKey(hasher.finish128().as_u128().to_be_bytes())
     }
 
     /// Its bytes.
@@ -58,24 +58,24 @@ impl Key {
         &self.0
     }
 
-    /// The key that [`Key::fmt`](fmt::Display) writes as these bits.
-    pub(super) fn from_bits(bits: u128) -> Key {
-        Key(bits.to_be_bytes())
+    /// The key that [`CaseKey::fmt`](fmt::Display) writes as these bits.
+    pub(super) fn from_bits(bits: u128) -> CaseKey {
+        CaseKey(bits.to_be_bytes())
     }
 
     /// The key of these bytes, if they are as many.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Key> {
-        bytes.try_into().ok().map(Key)
+    pub fn from_bytes(bytes: &[u8]) -> Option<CaseKey> {
+        bytes.try_into().ok().map(CaseKey)
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for CaseKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", u128::from_be_bytes(self.0))
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for CaseKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

@@ -30,11 +30,11 @@ pub use axis::{Axis, Setting, Typed};
 pub use batch::Batch;
 pub use cell::Cell;
 pub use compute::compute;
-pub use drawn::{Drawn, plots};
+pub use drawn::{DrawnPlot, plots};
 pub use file::{Base, Study};
 pub use fill::RunsError;
 pub(crate) use fill::{Due, fill, weight};
-pub use key::{Keeps, Key};
+pub use key::{CaseKey, Keeps};
 pub use mark::mark;
 pub use part::{NoPart, Part};
 pub use prepared::{Case, Prepared};
@@ -43,10 +43,10 @@ pub(crate) use rows::{add_groups, figures, groups};
 pub use seeds::{Seeds, Until};
 pub use shard::Shard;
 pub use store::{Store, StoreError};
-pub use sweep::{Asked, SweepError, Swept, sweep};
+pub use sweep::{SweepError, SweepRequest, Swept, sweep};
 pub(crate) use tables::pool;
-pub use tables::{Answer, Tables, tables};
-pub use written::Wanted;
+pub use tables::{GroupShare, Tables, tables};
+pub use written::WantedTables;
 pub(crate) use written::{whole, write};
 
 /// The most replications of a study, in all cells together.

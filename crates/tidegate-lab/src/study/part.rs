@@ -7,7 +7,7 @@ use tidegate_report::Tidy;
 
 use crate::results::parquet;
 
-use super::key::Key;
+use super::key::CaseKey;
 
 /// The rows of some replications, in two tables.
 #[derive(Clone, Debug)]
@@ -20,8 +20,8 @@ pub struct Part {
 
 /// Which rows are one replication's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Span {
-    pub key: Key,
+pub(super) struct RowSpan {
+    pub key: CaseKey,
     pub seed: u64,
     pub rows: Range<usize>,
 }
@@ -85,7 +85,7 @@ impl Part {
     }
 
     /// The rows of these replications.
-    pub(super) fn only(&self, which: &BTreeSet<(Key, u64)>) -> Part {
+    pub(super) fn only(&self, which: &BTreeSet<(CaseKey, u64)>) -> Part {
         let cut = |table: &Tidy| {
             let mut out = table.emptied();
             let spans = spans(table).unwrap_or_default();
@@ -109,22 +109,22 @@ impl Part {
 }
 
 /// Which rows of `table` are which replication's.
-pub(super) fn spans(table: &Tidy) -> Result<Vec<Span>, NoPart> {
+pub(super) fn spans(table: &Tidy) -> Result<Vec<RowSpan>, NoPart> {
     if table.rows() == 0 {
         return Ok(vec![]);
     }
     let column = |at: usize| table.columns.get(at).ok_or_else(|| NoPart("has no keys".into()));
     let (keys, seeds) = (column(0)?, column(1)?);
-    let mut found: Vec<Span> = vec![];
+    let mut found: Vec<RowSpan> = vec![];
     for row in 0..table.rows() {
         let key = keys.text(row).and_then(|text| u128::from_str_radix(&text, 16).ok());
         let (Some(key), Some(seed)) = (key, seeds.number(row)) else {
             return Err(NoPart(format!("row {row} has no case or no seed")));
         };
-        let (key, seed) = (Key::from_bits(key), seed as u64);
+        let (key, seed) = (CaseKey::from_bits(key), seed as u64);
         match found.last_mut().filter(|last| last.key == key && last.seed == seed) {
             Some(last) => last.rows.end += 1,
-            None => found.push(Span { key, seed, rows: row..row + 1 }),
+            None => found.push(RowSpan { key, seed, rows: row..row + 1 }),
         }
     }
     Ok(found)

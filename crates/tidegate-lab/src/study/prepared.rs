@@ -7,7 +7,7 @@ use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
 
 use super::file::Study;
-use super::key::{Keeps, Key};
+use super::key::{CaseKey, Keeps};
 use super::seeds::Seeds;
 
 /// A study whose every cell was read and checked, with the name of each case.
@@ -15,7 +15,7 @@ use super::seeds::Seeds;
 pub struct Prepared {
     /// The study.
     pub study: Study,
-    keys: Vec<Key>,
+    keys: Vec<CaseKey>,
     weights: Vec<f32>,
 }
 
@@ -26,7 +26,7 @@ pub struct Case {
     /// The place of its queue.
     pub queue: usize,
     /// Its name.
-    pub key: Key,
+    pub key: CaseKey,
     pub(super) job: Job,
     pub(super) configs: Configs,
 }
@@ -37,7 +37,7 @@ impl Study {
     /// # Errors
     /// A cell that cannot be; `watch` cancels.
     pub fn prepare(self, watch: &dyn Watch) -> Result<Option<Prepared>, Problems> {
-        let of_cell = |index: u64| -> Result<Vec<(Key, f32)>, Problems> {
+        let of_cell = |index: u64| -> Result<Vec<(CaseKey, f32)>, Problems> {
             let cell = self.cell(index as usize);
             if watch.cancelled() {
                 return Ok(vec![]);
@@ -49,13 +49,13 @@ impl Study {
                     let spec = self.queue(&cell, queue)?;
                     checked(&scenario, &spec).map_err(|p| self.in_cell(&cell, queue, p))?;
                     let keeps = Keeps { flows: self.flows, series: false };
-                    Ok((Key::new(&scenario, &spec, keeps), weight(&scenario)))
+                    Ok((CaseKey::new(&scenario, &spec, keeps), weight(&scenario)))
                 })
                 .collect()
         };
-        let found: Result<Vec<Vec<(Key, f32)>>, Problems> =
+        let found: Result<Vec<Vec<(CaseKey, f32)>>, Problems> =
             (0..self.cells()).into_par_iter().map(of_cell).collect();
-        let (keys, weights): (Vec<Key>, Vec<f32>) = found?.into_iter().flatten().unzip();
+        let (keys, weights): (Vec<CaseKey>, Vec<f32>) = found?.into_iter().flatten().unzip();
         let whole = keys.len() as u64 == self.cells() * self.queues.len() as u64;
         Ok(whole.then_some(Prepared { study: self, keys, weights }))
     }
@@ -104,7 +104,7 @@ impl Prepared {
     }
 
     /// The name of the case of this index.
-    pub fn key(&self, case: usize) -> Key {
+    pub fn key(&self, case: usize) -> CaseKey {
         self.keys[case]
     }
 

@@ -6,10 +6,10 @@ use tidegate_report::{Flow, Tidy};
 
 use crate::replication::Sample;
 pub(super) use crate::replication::by_seed::LINK;
-use crate::replication::by_seed::{self, Row, of_metrics, text, whole};
+use crate::replication::by_seed::{self, OpenRow, of_metrics, text, whole};
 use crate::scenario::Scenario;
 
-use super::key::Key;
+use super::key::CaseKey;
 use super::part::Part;
 use super::prepared::Case;
 
@@ -58,13 +58,13 @@ pub(super) fn figure(rows: &Part, group: &str, column: &str) -> Option<f64> {
 /// `key` says of each group.
 pub(crate) fn add_groups(
     table: &mut Tidy,
-    key: Key,
+    key: CaseKey,
     scenario: &Scenario,
     (seed, sample): (u64, &Sample),
 ) {
     let key: Arc<str> = key.to_string().into();
     for at in 0..sample.groups.len() {
-        let mut row = Row::of(table);
+        let mut row = OpenRow::of(table);
         row.text(key.clone());
         row.group(scenario, seed, sample, at);
     }
@@ -83,7 +83,7 @@ impl Case {
         let mut flows = flows();
         // None but where flows are kept.
         for (at, flow) in sample.flows.iter().enumerate() {
-            let mut row = Row::of(&mut flows);
+            let mut row = OpenRow::of(&mut flows);
             row.text(key.clone());
             row.whole(seed);
             row.text(names[flow.group].clone());

@@ -7,7 +7,7 @@ use crate::problem::Problems;
 use crate::replication::Watch;
 
 use super::batch::Batch;
-use super::compute::{Runner, estimate, pieces};
+use super::compute::{CaseRunner, estimate, pieces};
 use super::prepared::Prepared;
 use super::round::{Round, RoundError};
 use super::rows;
@@ -17,7 +17,7 @@ use super::store::{Store, StoreError};
 
 /// How to run a study.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct SweepRequest {
     /// Number of threads; as many as there are cores when `None`. The results are the same.
     pub threads: Option<usize>,
     /// Which part of the study.
@@ -166,7 +166,7 @@ fn threads_of(asked: Option<usize>) -> usize {
 pub fn sweep(
     prepared: &Prepared,
     store: &mut Store,
-    asked: Asked,
+    asked: SweepRequest,
     watch: &dyn Watch,
 ) -> Result<Swept, SweepError> {
     let begun = Instant::now();
@@ -184,7 +184,7 @@ pub fn sweep(
             threads: threads_of(asked.threads),
             weight: &|case| pieces(prepared.weight(case)),
             runner: &|| {
-                let mut runner = Runner::new(prepared);
+                let mut runner = CaseRunner::new(prepared);
                 Box::new(move |case, seed, news| runner.run(case, seed, news))
             },
         };

@@ -11,7 +11,7 @@ use super::file::Study;
 use super::prepared::Prepared;
 use super::rows;
 use super::store::{Store, StoreError};
-use super::written::{Output, Wanted};
+use super::written::{TableFiles, WantedTables};
 
 /// What became of a study, beside the files.
 #[derive(Clone, Debug, Default)]
@@ -27,12 +27,12 @@ pub struct Tables {
     /// The same of flows, where they are kept.
     pub flows: Tidy,
     /// What each group got behind each queue.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<GroupShare>,
 }
 
 /// What a group got behind a queue, over all cells: parts of a fair share.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct GroupShare {
     /// The queue's label.
     pub queue: String,
     /// The group.
@@ -68,7 +68,7 @@ impl Mean {
     }
 }
 
-impl Answer {
+impl GroupShare {
     /// What stands above [`words`](Self::words).
     pub const HEAD: [&str; 7] = [
         "queue",
@@ -105,13 +105,13 @@ pub fn tables(
     prepared: &Prepared,
     store: &mut Store,
     dir: &Path,
-    wanted: Wanted<'_>,
+    wanted: WantedTables<'_>,
 ) -> Result<Tables, StoreError> {
     let study = &prepared.study;
-    let mut groups = Output::new(dir, "groups", behind(study, &rows::groups()), wanted)?;
-    let mut means = Output::new(dir, "summary", summary_columns(study), wanted)?;
+    let mut groups = TableFiles::new(dir, "groups", behind(study, &rows::groups()), wanted)?;
+    let mut means = TableFiles::new(dir, "summary", summary_columns(study), wanted)?;
     let flows = study.flows.then(|| behind(study, &rows::flows()));
-    let flows = flows.map(|like| Output::new(dir, "flows", like, wanted));
+    let flows = flows.map(|like| TableFiles::new(dir, "flows", like, wanted));
     let mut flows = flows.transpose()?;
     let pools = pools();
     let mut tables = Tables::default();
@@ -137,7 +137,7 @@ pub fn tables(
         groups.add(lead.before(all))?;
     }
     (tables.groups, tables.summary) = (groups.finish()?, means.finish()?);
-    tables.flows = flows.map(Output::finish).transpose()?.unwrap_or_default();
+    tables.flows = flows.map(TableFiles::finish).transpose()?.unwrap_or_default();
     Ok(tables)
 }
 
@@ -303,9 +303,9 @@ impl Tables {
             let (Some(group), Some(share)) = (groups.text(row), shares.number(row)) else {
                 continue;
             };
-            let known = |a: &Answer| *a.queue == *lead.queue && a.group == group;
+            let known = |a: &GroupShare| *a.queue == *lead.queue && a.group == group;
             let at = self.answers.iter().position(known).unwrap_or_else(|| {
-                self.answers.push(Answer {
+                self.answers.push(GroupShare {
                     queue: lead.queue.to_string(),
                     group,
                     share: Mean::default(),

@@ -13,7 +13,7 @@ use super::store::StoreError;
 
 /// Which columns are kept in memory, and whether CSV is wanted.
 #[derive(Clone, Copy)]
-pub struct Wanted<'w> {
+pub struct WantedTables<'w> {
     /// Whether the column of this name is kept.
     pub keep: &'w dyn Fn(&str) -> bool,
     /// Whether the tables are written as CSV, too.
@@ -24,24 +24,24 @@ pub struct Wanted<'w> {
 const CHUNK: usize = 1 << 16;
 
 /// A table under construction. Its files appear when it is whole.
-pub(super) struct Output<'w> {
+pub(super) struct TableFiles<'w> {
     dir: PathBuf,
     name: &'static str,
     waiting: Tidy,
     parquet: Option<(NamedTempFile, Writer<BufWriter<File>>)>,
     csv: Option<csv::Writer<NamedTempFile>>,
     kept: Tidy,
-    wanted: Wanted<'w>,
+    wanted: WantedTables<'w>,
 }
 
-impl<'w> Output<'w> {
+impl<'w> TableFiles<'w> {
     /// The table `name` in `dir` with the columns of `like`.
     pub fn new(
         dir: &Path,
         name: &'static str,
         like: Tidy,
-        wanted: Wanted<'w>,
-    ) -> Result<Output<'w>, StoreError> {
+        wanted: WantedTables<'w>,
+    ) -> Result<TableFiles<'w>, StoreError> {
         let failed = |error: &(dyn Error + 'static)| StoreError::table(dir, error);
         let file = || fresh(dir).map_err(|error| StoreError::io(dir, &error));
         let parquet = file()?;
@@ -57,7 +57,7 @@ impl<'w> Output<'w> {
         let columns = like.columns.iter().filter(|column| (wanted.keep)(&column.name)).cloned();
         let kept = Tidy { columns: columns.collect() };
         let parquet = Some((parquet, writer));
-        Ok(Output { dir: dir.into(), name, waiting: like, parquet, csv, kept, wanted })
+        Ok(TableFiles { dir: dir.into(), name, waiting: like, parquet, csv, kept, wanted })
     }
 
     /// Adds rows of the same columns.
@@ -106,14 +106,14 @@ impl<'w> Output<'w> {
     }
 }
 
-/// Writes the table `name` into `dir`, as [`Output`] does.
+/// Writes the table `name` into `dir`, as [`TableFiles`] does.
 pub(crate) fn write(
     dir: &Path,
     name: &'static str,
     table: Tidy,
-    wanted: Wanted<'_>,
+    wanted: WantedTables<'_>,
 ) -> Result<(), StoreError> {
-    let mut output = Output::new(dir, name, table.emptied(), wanted)?;
+    let mut output = TableFiles::new(dir, name, table.emptied(), wanted)?;
     output.add(table)?;
     output.finish().map(drop)
 }

@@ -1,6 +1,6 @@
 //! An attack that is on for a part of the time: how long a queue takes to find and to forget it.
 use tidegate::{Seed, Span};
-use tidegate_report::{Quantity, Series};
+use tidegate_report::{Series, SeriesQuantity};
 
 use crate::layout::SeedPlan;
 use crate::scenario::Scenario;
@@ -14,15 +14,15 @@ const STEADY: f64 = 1.0;
 
 /// What is fair while the attack is on and while it is off, in bit/s, by group of the scenario.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Fair {
+pub(super) struct AttackFairRates {
     /// With everybody.
     pub during: Vec<f64>,
     /// Without the attackers, who then have 0.
     pub without: Vec<f64>,
 }
 
-impl Fair {
-    pub fn of(scenario: &Scenario, roles: &Roles) -> Fair {
+impl AttackFairRates {
+    pub fn of(scenario: &Scenario, roles: &Roles) -> AttackFairRates {
         let during = shares(scenario, roles);
         let mut rest = scenario.clone();
         rest.groups.retain(|group| !roles.attackers.contains(&group.name));
@@ -31,7 +31,7 @@ impl Fair {
             let attacks = roles.attackers.contains(&group.name);
             if attacks { 0.0 } else { left.next().unwrap_or_default() }
         });
-        Fair { during, without: without.collect() }
+        AttackFairRates { during, without: without.collect() }
     }
 }
 
@@ -88,14 +88,14 @@ pub(super) fn period(scenario: &Scenario, roles: &Roles) -> Result<(Span, Span),
 
 /// What users together receive, and what would be fair.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Course<'c> {
+pub(super) struct AttackCourse<'c> {
     /// The length of a step in seconds.
     pub step: f64,
     /// Received in each step, in bit/s.
     pub rates: &'c [f64],
 }
 
-impl Course<'_> {
+impl AttackCourse<'_> {
     /// Seconds from `from` until users receive at least [`ENOUGH`] of `fair` for [`STEADY`]: to
     /// the begin of the first such second that ends by `to`. Without one, all the time to `to`.
     fn until(self, (from, to): (f64, f64), fair: f64) -> f64 {
@@ -117,13 +117,13 @@ impl Course<'_> {
 pub(super) fn times(
     scenario: &Scenario,
     roles: &Roles,
-    fair: &Fair,
+    fair: &AttackFairRates,
     series: &Series,
 ) -> Option<(f64, f64)> {
     let (from, to) = period(scenario, roles).ok()?;
     let ours = |name: &str| roles.users.iter().any(|user| user == name);
     let mut rates = vec![0.0; series.time_s.len()];
-    let lines = series.lines.iter().filter(|line| line.what == Quantity::Throughput);
+    let lines = series.lines.iter().filter(|line| line.what == SeriesQuantity::Throughput);
     for line in lines.filter(|line| ours(&line.name)) {
         for (sum, value) in rates.iter_mut().zip(&line.values) {
             *sum += value.unwrap_or_default();
@@ -133,7 +133,7 @@ pub(super) fn times(
         let groups = scenario.groups.iter().zip(shares);
         groups.filter(|(group, _)| ours(&group.name)).map(|(_, share)| share).sum()
     };
-    let course = Course { step: scenario.run.series.as_secs(), rates: &rates };
+    let course = AttackCourse { step: scenario.run.series.as_secs(), rates: &rates };
     let [from, to, end] = [from, to, scenario.run.duration].map(Span::as_secs);
     Some((course.until((from, to), of(&fair.during)), course.until((to, end), of(&fair.without))))
 }
@@ -144,7 +144,7 @@ mod tests {
 
     /// Ten readings a second.
     fn until(rates: &[f64], from: f64, to: f64, fair: f64) -> f64 {
-        let got = Course { step: 0.1, rates }.until((from, to), fair);
+        let got = AttackCourse { step: 0.1, rates }.until((from, to), fair);
         (got * 1e6).round() / 1e6
     }
 

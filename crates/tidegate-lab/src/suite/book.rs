@@ -4,7 +4,7 @@ use tidegate::Span;
 use crate::problem::{Place, Problem, Problems};
 use crate::scenario::Scenario;
 
-use super::figure::Figure;
+use super::figure::CellFigure;
 
 /// Tests of queues, each with cells: scenarios that every queue meets.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,11 +27,11 @@ pub struct Suite {
     /// in a suite that measures and does not judge.
     pub bound: Option<f64>,
     /// The figures of each cell.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<CellFigure>,
     /// The tests.
     pub tests: Vec<Test>,
     /// The cells, those of a test together.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<SuiteCell>,
 }
 
 /// A question about queues.
@@ -46,14 +46,14 @@ pub struct Test {
     /// Where it comes from.
     pub source: String,
     /// The figures of its cells, if not the suite's.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<CellFigure>,
     /// Groups whose goodput over delay is drawn, where the cell has them.
     pub ellipses: Vec<String>,
 }
 
 /// A scenario that every queue meets.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct SuiteCell {
     /// The place of its test.
     pub test: usize,
     /// What it is called within the test.
@@ -93,7 +93,7 @@ pub struct Roles {
 
 /// How long replications are, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
+pub enum SuiteLength {
     /// As published.
     Full,
     /// Few, short, and not of every cell.
@@ -107,10 +107,10 @@ impl Suite {
     }
 
     /// The places of the cells of `tests` that a run of this length has.
-    pub fn chosen(&self, tests: &[usize], length: Length) -> Vec<usize> {
-        let runs = |cell: &Cell| match length {
-            Length::Full => true,
-            Length::Quick => cell.quick.is_some(),
+    pub fn chosen(&self, tests: &[usize], length: SuiteLength) -> Vec<usize> {
+        let runs = |cell: &SuiteCell| match length {
+            SuiteLength::Full => true,
+            SuiteLength::Quick => cell.quick.is_some(),
         };
         let all = self.cells.iter().enumerate();
         let chosen = all.filter(|(_, cell)| tests.contains(&cell.test) && runs(cell));
@@ -144,17 +144,17 @@ impl Suite {
     }
 
     /// The figures of a test's cells.
-    pub fn figures(&self, test: usize) -> &[Figure] {
+    pub fn figures(&self, test: usize) -> &[CellFigure] {
         let own = &self.tests[test].figures;
         if own.is_empty() { &self.figures } else { own }
     }
 }
 
-impl Cell {
+impl SuiteCell {
     /// Its scenario in a run of this length.
-    pub fn scenario(&self, length: Length) -> &Scenario {
+    pub fn scenario(&self, length: SuiteLength) -> &Scenario {
         match (&self.quick, length) {
-            (Some(quick), Length::Quick) => quick,
+            (Some(quick), SuiteLength::Quick) => quick,
             _ => &self.full,
         }
     }

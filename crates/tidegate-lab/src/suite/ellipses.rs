@@ -2,17 +2,17 @@
 use std::sync::Arc;
 
 use tidegate_report::Tidy;
-use tidegate_report::plot::{Kind, Plot, Scale, draw};
+use tidegate_report::plot::{Plot, PlotKind, Scale, draw};
 use tidegate_report::tidy::{Column, Values};
 
 use super::book::Suite;
-use super::run::Results;
+use super::run::SuiteResults;
 
 /// Across: what packets waited beyond an idle way, on average. Up: goodput.
 const AXES: [&str; 2] = ["delay_variation_ms_mean", "goodput_bps"];
 
 /// A picture for each group that the test of the cell at `index` of `results` asks for.
-pub(super) fn of(suite: &Suite, results: &Results, index: usize) -> Vec<String> {
+pub(super) fn of(suite: &Suite, results: &SuiteResults, index: usize) -> Vec<String> {
     let cell = &suite.cells[results.cells[index]];
     let wanted = suite.tests[cell.test].ellipses.iter();
     let there = |group: &&String| cell.full.groups.iter().any(|known| known.name == **group);
@@ -20,7 +20,7 @@ pub(super) fn of(suite: &Suite, results: &Results, index: usize) -> Vec<String> 
 }
 
 /// The picture of a group; none where nothing is known of it.
-fn one(results: &Results, index: usize, group: &str) -> Option<String> {
+fn one(results: &SuiteResults, index: usize, group: &str) -> Option<String> {
     let mut table: Option<Tidy> = None;
     for (place, queue) in results.queues.iter().enumerate() {
         let rows = rows(results.rows(index, place), &queue.label(), group)?;
@@ -36,7 +36,7 @@ fn one(results: &Results, index: usize, group: &str) -> Option<String> {
         x_label: Some(format!("mean delay beyond an idle way, {group} (ms)")),
         width_mm: 180.0,
         height_mm: Some(95.0),
-        ..Plot::new(group, Kind::Ellipses)
+        ..Plot::new(group, PlotKind::Ellipses)
     };
     draw(&plot, &table?).ok().map(|picture| picture.svg)
 }
@@ -58,7 +58,7 @@ fn rows(all: &Tidy, queue: &str, group: &str) -> Option<Tidy> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Asked, Length, open, run};
+    use super::super::{SuiteLength, SuiteRequest, open, run};
     use super::*;
 
     struct Quiet;
@@ -67,11 +67,11 @@ mod tests {
     #[test]
     fn every_group_that_is_asked_for_has_a_picture_with_every_queue() {
         let suite = open("rfc7928").unwrap();
-        let asked = Asked {
+        let asked = SuiteRequest {
             suite: &suite,
             tests: suite.tests(&["6.2".into()]).unwrap(),
             queues: ["drop_tail", "codel", "pie"].map(|name| name.parse().unwrap()).to_vec(),
-            length: Length::Quick,
+            length: SuiteLength::Quick,
             seeds: Some(3),
         };
         let results = run(&asked, None, &Quiet).unwrap();

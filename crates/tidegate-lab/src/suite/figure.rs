@@ -9,7 +9,7 @@ use crate::study;
 
 /// A figure of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Figure {
+pub enum CellFigure {
     /// The part of his fair share that the worst user gets.
     Worst,
     /// How many users get less than a tenth of theirs.
@@ -46,14 +46,14 @@ pub enum Figure {
 const OVER: &str = " over ";
 
 /// The figures that have names of their own.
-const NAMED: [(&str, Figure); 7] = [
-    ("worst", Figure::Worst),
-    ("starved", Figure::Starved),
-    ("share", Figure::Share),
-    ("light wait", Figure::Wait),
-    ("utilization", Figure::Utilization),
-    ("detect", Figure::Detect),
-    ("recover", Figure::Recover),
+const NAMED: [(&str, CellFigure); 7] = [
+    ("worst", CellFigure::Worst),
+    ("starved", CellFigure::Starved),
+    ("share", CellFigure::Share),
+    ("light wait", CellFigure::Wait),
+    ("utilization", CellFigure::Utilization),
+    ("detect", CellFigure::Detect),
+    ("recover", CellFigure::Recover),
 ];
 
 /// The role of the watched link.
@@ -61,28 +61,31 @@ pub(super) const OF_LINK: &str = "link";
 /// What a column may be of, besides a group.
 const ROLES: [&str; 4] = ["users", "light", "attack", OF_LINK];
 
-impl Figure {
+impl CellFigure {
     /// All that have names of their own: what a suite that judges tells.
-    pub fn named() -> Vec<Figure> {
+    pub fn named() -> Vec<CellFigure> {
         NAMED.iter().map(|(_, figure)| figure.clone()).collect()
     }
 
     /// The unit of its values; empty for a pure number.
     pub fn unit(&self) -> String {
         match self {
-            Figure::Worst | Figure::Share | Figure::Utilization | Figure::Over { .. } => "".into(),
-            Figure::Starved => "users".into(),
-            Figure::Wait => "ms".into(),
-            Figure::Detect | Figure::Recover => "s".into(),
-            Figure::Column { of, column } => unit(&stored(of, column)).unwrap_or_default(),
+            CellFigure::Worst
+            | CellFigure::Share
+            | CellFigure::Utilization
+            | CellFigure::Over { .. } => "".into(),
+            CellFigure::Starved => "users".into(),
+            CellFigure::Wait => "ms".into(),
+            CellFigure::Detect | CellFigure::Recover => "s".into(),
+            CellFigure::Column { of, column } => unit(&stored(of, column)).unwrap_or_default(),
         }
     }
 
     /// The groups that it names, besides the roles.
     pub(super) fn roles(&self) -> Vec<&str> {
         let names = match self {
-            Figure::Column { of, .. } => vec![of.as_str()],
-            Figure::Over { of, over, .. } => vec![of.as_str(), over],
+            CellFigure::Column { of, .. } => vec![of.as_str()],
+            CellFigure::Over { of, over, .. } => vec![of.as_str(), over],
             _ => vec![],
         };
         names.into_iter().filter(|name| !ROLES.contains(name)).collect()
@@ -99,18 +102,18 @@ impl Figure {
         let unit = self.unit();
         let name = self.to_string().replace(' ', "_");
         match self {
-            Figure::Column { .. } | Figure::Starved => name,
+            CellFigure::Column { .. } | CellFigure::Starved => name,
             _ if unit.is_empty() => name,
             _ => format!("{name}_{unit}"),
         }
     }
 }
 
-impl fmt::Display for Figure {
+impl fmt::Display for CellFigure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Figure::Column { of, column } => write!(f, "{of} {column}"),
-            Figure::Over { of, column, over } => write!(f, "{of} {column}{OVER}{over}"),
+            CellFigure::Column { of, column } => write!(f, "{of} {column}"),
+            CellFigure::Over { of, column, over } => write!(f, "{of} {column}{OVER}{over}"),
             named => {
                 let known = NAMED.iter().find(|(_, figure)| figure == named);
                 f.write_str(known.map_or("", |(name, _)| name))
@@ -119,16 +122,18 @@ impl fmt::Display for Figure {
     }
 }
 
-impl FromStr for Figure {
+impl FromStr for CellFigure {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Figure, String> {
+    fn from_str(text: &str) -> Result<CellFigure, String> {
         if let Some((_, figure)) = NAMED.iter().find(|(name, _)| *name == text) {
             return Ok(figure.clone());
         }
         if let Some((one, over)) = text.split_once(OVER) {
             return match one.parse()? {
-                Figure::Column { of, column } => Ok(Figure::Over { of, column, over: over.into() }),
+                CellFigure::Column { of, column } => {
+                    Ok(CellFigure::Over { of, column, over: over.into() })
+                }
                 _ => Err(format!("`{one}` is no column of groups, and only those have ratios")),
             };
         }
@@ -143,7 +148,7 @@ impl FromStr for Figure {
         };
         let name = stored(of, column);
         if unit(&name).is_some() {
-            return Ok(Figure::Column { of: of.into(), column: column.into() });
+            return Ok(CellFigure::Column { of: of.into(), column: column.into() });
         }
         let all = study::figures();
         let known: Vec<&str> = all.iter().map(|column| column.name.as_str()).collect();
@@ -176,20 +181,20 @@ mod tests {
             "bulk jain",
             "b goodput_bps over a",
         ] {
-            assert_eq!(text.parse::<Figure>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<CellFigure>().unwrap().to_string(), text);
         }
-        let figure: Figure = "link queue_delay_ms_p99".parse().unwrap();
+        let figure: CellFigure = "link queue_delay_ms_p99".parse().unwrap();
         assert_eq!(
             (figure.unit().as_str(), figure.column().as_str()),
             ("ms", "link_queue_delay_ms_p99")
         );
         assert_eq!(figure.heading(), "link queue delay p99");
-        assert_eq!(Figure::Wait.column(), "light_wait_ms");
+        assert_eq!(CellFigure::Wait.column(), "light_wait_ms");
     }
 
     #[test]
     fn what_is_no_figure_brings_the_nearest() {
-        let refused = |text: &str| text.parse::<Figure>().unwrap_err();
+        let refused = |text: &str| text.parse::<CellFigure>().unwrap_err();
         assert!(refused("wurst").ends_with("did you mean `worst`?"), "{}", refused("wurst"));
         assert!(refused("users goodput").ends_with("did you mean `goodput_bps`?"));
         assert!(refused("users group").contains("no column"));

@@ -6,7 +6,7 @@ use std::path::Path;
 use tidegate_report::suite::render;
 
 use super::book::Suite;
-use super::run::Results;
+use super::run::SuiteResults;
 use super::score::Scores;
 use super::{json, page, tables};
 use crate::results::{self, How, Manifest, WriteError};
@@ -46,7 +46,7 @@ fn manifest(suite: &Suite, seeds: &[u64], queues: &[&str]) -> Manifest {
 /// The disk fails.
 pub fn publish(
     suite: &Suite,
-    results: &Results,
+    results: &SuiteResults,
     scores: &Scores,
     (dir, csv): (&Path, bool),
     how: How,

@@ -7,8 +7,8 @@ use tidegate_report::fair::STARVED;
 
 use super::CELLS;
 use super::attack::period;
-use super::book::{Cell, Suite};
-use crate::reader::{Document, Kind, Node};
+use super::book::{Suite, SuiteCell};
+use crate::reader::{Node, TomlDocument, TomlValue};
 use crate::scenario::Scenario;
 
 /// The cells, one a line, in order. Each has the resolved scenario, without the queue: every queue
@@ -78,7 +78,7 @@ fn toml(value: &Value) -> String {
     }
 }
 
-fn line(suite: &Suite, cell: &Cell) -> Value {
+fn line(suite: &Suite, cell: &SuiteCell) -> Value {
     let attack = period(&cell.full, &cell.roles).ok().filter(|_| cell.timed);
     let mut line = json!({
         "suite": suite.name, "version": suite.version,
@@ -101,7 +101,7 @@ fn line(suite: &Suite, cell: &Cell) -> Value {
 /// All of a scenario that is every queue's.
 fn spelled_out(scenario: &Scenario) -> Value {
     let text = scenario.resolved();
-    let document = Document { file: "cell", text: &text, sets: &[] };
+    let document = TomlDocument { file: "cell", text: &text, sets: &[] };
     let mut root = document.read().map(|root| value(&root)).unwrap_or_default();
     if let Value::Object(keys) = &mut root {
         for ours in ["queue", "compare", "title", "description"] {
@@ -114,12 +114,14 @@ fn spelled_out(scenario: &Scenario) -> Value {
 /// A value of a scenario; quantities stay texts with their units, as the scenario has them.
 fn value(node: &Node) -> Value {
     match &node.kind {
-        Kind::Text(text) | Kind::Bare(text) | Kind::Large(text) => Value::from(text.as_str()),
-        Kind::Whole(whole) => Value::from(*whole),
-        Kind::Number(number) => Value::from(*number),
-        Kind::Flag(flag) => Value::from(*flag),
-        Kind::List(items) => items.iter().map(value).collect(),
-        Kind::Table(entries) => {
+        TomlValue::Text(text) | TomlValue::Bare(text) | TomlValue::Large(text) => {
+            Value::from(text.as_str())
+        }
+        TomlValue::Whole(whole) => Value::from(*whole),
+        TomlValue::Number(number) => Value::from(*number),
+        TomlValue::Flag(flag) => Value::from(*flag),
+        TomlValue::List(items) => items.iter().map(value).collect(),
+        TomlValue::Table(entries) => {
             let pairs = entries.iter().map(|entry| (entry.key.clone(), value(&entry.node)));
             Value::Object(pairs.collect())
         }

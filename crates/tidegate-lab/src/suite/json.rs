@@ -1,13 +1,13 @@
 //! Scores as JSON, `tidegate.suite/1`. A test's figures are those of its worst cell.
 use serde_json::{Map, Value, json};
 
-use super::book::{Length, Suite};
-use super::run::Results;
+use super::book::{Suite, SuiteLength};
+use super::run::SuiteResults;
 use super::score::{OfCell, OfQueue, OfTest, Scores};
 use crate::results::VERSION;
 
 /// The scores as JSON: the queues in order, and every cell.
-pub fn json(suite: &Suite, results: &Results, scores: &Scores) -> String {
+pub fn json(suite: &Suite, results: &SuiteResults, scores: &Scores) -> String {
     let label = |queue: usize| results.queues[queue].label();
     let figures = |of: &OfCell| -> Map<String, Value> {
         let figures = suite.figures(suite.cells[of.cell].test).iter().zip(&of.figures);
@@ -43,7 +43,7 @@ pub fn json(suite: &Suite, results: &Results, scores: &Scores) -> String {
     let document = json!({
         "schema": "tidegate.suite/1", "made_by": VERSION,
         "suite": suite.name, "version": suite.version, "frozen": suite.frozen,
-        "quick": results.length == Length::Quick, "seeds": results.seeds, "bound": suite.bound,
+        "quick": results.length == SuiteLength::Quick, "seeds": results.seeds, "bound": suite.bound,
         "queues": scores.queues.iter().map(queue).collect::<Vec<_>>(),
         "cells": scores.cells.iter().map(cell).collect::<Vec<_>>(),
     });

@@ -4,20 +4,25 @@ use std::path::Path;
 use tidegate_report::suite as page;
 
 use super::attack;
-use super::book::{Cell, Length, Suite};
+use super::book::{Suite, SuiteCell, SuiteLength};
 use super::ellipses;
-use super::run::Results;
+use super::run::SuiteResults;
 use super::score::{OfCell, Scores};
 use crate::command::line;
 use crate::results::VERSION;
 
 /// The page of `results`, which `command` made.
-pub fn page(suite: &Suite, results: &Results, scores: &Scores, command: &str) -> page::Suite {
+pub fn page(
+    suite: &Suite,
+    results: &SuiteResults,
+    scores: &Scores,
+    command: &str,
+) -> page::SuiteResult {
     let test = |at: usize| {
         let test = &suite.tests[at];
         let named = suite.figures(at).iter().map(|figure| (figure.heading(), figure.unit()));
         let mine = results.cells.iter().filter(|cell| suite.cells[**cell].test == at);
-        page::Test {
+        page::TestResult {
             id: test.id.clone(),
             title: test.title.clone(),
             asks: test.asks.clone(),
@@ -31,7 +36,7 @@ pub fn page(suite: &Suite, results: &Results, scores: &Scores, command: &str) ->
             let of = of.tests.iter().find(|of| of.test == test)?;
             Some(page::Sure { sure: of.sure, passed: of.passed == of.of })
         };
-        page::Queue {
+        page::QueueScore {
             label: results.queues[of.queue].label(),
             passed: of.passed,
             of: of.of,
@@ -40,7 +45,7 @@ pub fn page(suite: &Suite, results: &Results, scores: &Scores, command: &str) ->
             ns: of.ns,
         }
     };
-    page::Suite {
+    page::SuiteResult {
         name: suite.title(),
         title: suite.title.clone(),
         notes: notes(suite, results),
@@ -53,12 +58,12 @@ pub fn page(suite: &Suite, results: &Results, scores: &Scores, command: &str) ->
     }
 }
 
-fn notes(suite: &Suite, results: &Results) -> Vec<String> {
+fn notes(suite: &Suite, results: &SuiteResults) -> Vec<String> {
     let mut notes = vec![];
     if !suite.frozen {
         notes.push("A draft: cells may still change, and figures with them.".to_string());
     }
-    if results.length == Length::Quick {
+    if results.length == SuiteLength::Quick {
         notes.push(
             "A quick run: a part of the cells, short and with few seeds. Its figures are rough."
                 .into(),
@@ -70,15 +75,15 @@ fn notes(suite: &Suite, results: &Results) -> Vec<String> {
     notes
 }
 
-fn shown(suite: &Suite, results: &Results, scores: &Scores, at: usize) -> page::Cell {
+fn shown(suite: &Suite, results: &SuiteResults, scores: &Scores, at: usize) -> page::CellResult {
     let cell = &suite.cells[at];
     let row = |of: &OfCell| {
         let sure = of.sure.zip(of.passed).map(|(sure, passed)| page::Sure { sure, passed });
-        page::Row { sure, figures: of.figures.clone() }
+        page::CaseScore { sure, figures: of.figures.clone() }
     };
     let best = scores.queues.first().map(|of| results.queues[of.queue].to_string());
     let rows = scores.queues.iter().filter_map(|of| scores.cell(at, of.queue)).map(row);
-    page::Cell {
+    page::CellResult {
         name: cell.name.clone(),
         command: command(suite, cell, best),
         counts: counts(suite, cell),
@@ -94,7 +99,7 @@ fn shown(suite: &Suite, results: &Results, scores: &Scores, at: usize) -> page::
 
 /// What the flow key makes one user, and as how many users the attackers count; nothing in a suite
 /// that only measures.
-fn counts(suite: &Suite, cell: &Cell) -> String {
+fn counts(suite: &Suite, cell: &SuiteCell) -> String {
     if suite.bound.is_none() {
         return String::new();
     }
@@ -107,7 +112,7 @@ fn counts(suite: &Suite, cell: &Cell) -> String {
 }
 
 /// The command that runs one cell by itself, with one queue.
-fn command(suite: &Suite, cell: &Cell, queue: Option<String>) -> String {
+fn command(suite: &Suite, cell: &SuiteCell, queue: Option<String>) -> String {
     let file = Path::new(&suite.file).with_file_name(&cell.file).display().to_string();
     let sets = cell.sets.iter().flat_map(|set| ["--set".into(), set.clone()]);
     let queue = queue.into_iter().flat_map(|queue| ["--queue".into(), queue]);

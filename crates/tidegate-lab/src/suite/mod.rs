@@ -39,14 +39,14 @@ mod run;
 mod score;
 mod tables;
 
-pub use book::{Cell, Length, Roles, Suite, Test};
-pub use figure::Figure;
+pub use book::{Roles, Suite, SuiteCell, SuiteLength, Test};
+pub use figure::CellFigure;
 pub use folder::{prepare, publish};
 pub use freeze::{cells as frozen, unchanged};
 pub use json::json;
 pub use look::page;
 pub use open::{every_queue, open, shipped};
-pub use run::{Asked, Results, run};
+pub use run::{SuiteRequest, SuiteResults, run};
 pub use score::{OfCell, OfQueue, OfTest, Scores};
 use tables::tables;
 pub use tables::{groups, scored};

@@ -7,7 +7,7 @@ use tidegate::catalog::QUEUES;
 use crate::folder::Folder;
 use crate::nearest::did_you_mean;
 use crate::problem::{Place, Problem, Problems};
-use crate::reader::File;
+use crate::reader::FileKind;
 use crate::shipped::SUITES;
 use crate::spec::QueueSpec;
 
@@ -95,7 +95,7 @@ fn read(file: &Path) -> Result<Folder<'static>, Problems> {
 }
 
 /// The file of a suite, or of a scenario beside it.
-const FILE: File = File { kind: "a suite or a scenario of it", least: "a key" };
+const FILE: FileKind = FileKind { kind: "a suite or a scenario of it", least: "a key" };
 
 fn wrong(path: &Path, error: &std::io::Error) -> Problems {
     problem(path.display().to_string(), format!("cannot be read: {error}"))

@@ -6,12 +6,12 @@ use tidegate::config::Value;
 use crate::folder::{Description, Folder, Sets, Vary, filled, stray};
 use crate::nearest::did_you_mean;
 use crate::problem::{Place, Problem, Problems};
-use crate::reader::{Document, Kind, Node, Reader, Table};
+use crate::reader::{Node, Reader, Table, TomlDocument, TomlValue};
 use crate::scenario::{Network, Scenario};
 
 use super::DESCRIPTION;
-use super::book::{Cell, Suite, Test};
-use super::figure::Figure;
+use super::book::{Suite, SuiteCell, Test};
+use super::figure::CellFigure;
 
 /// The keys of `suite.toml`.
 const KEYS: [&str; 9] =
@@ -56,7 +56,7 @@ impl Suite {
             Problems::one(Problem { place, field: "".into(), value: "".into(), why })
         };
         let text = folder.file(DESCRIPTION).ok_or_else(missing)?;
-        let doc = Document { file, text, sets: &[] };
+        let doc = TomlDocument { file, text, sets: &[] };
         let several = |found| Problems::new(found).expect("a failure has at least one problem");
         let root = doc.read().map_err(several)?;
         let mut reader = Reader::new(&doc);
@@ -84,7 +84,7 @@ impl Description<'_, '_, '_> {
         let bound = self.bound(&table);
         let mut figures = self.figures(&table);
         if figures.is_empty() {
-            figures = Figure::named();
+            figures = CellFigure::named();
         }
         let mut suite = Suite {
             name: self.folder.name.to_string(),
@@ -150,7 +150,7 @@ impl Description<'_, '_, '_> {
         }
     }
 
-    fn figures(&mut self, table: &Table<'_>) -> Vec<Figure> {
+    fn figures(&mut self, table: &Table<'_>) -> Vec<CellFigure> {
         let mut figures = vec![];
         for text in self.strings(table, "figures") {
             match text.parse() {
@@ -163,8 +163,8 @@ impl Description<'_, '_, '_> {
 
     fn bound(&mut self, table: &Table<'_>) -> Option<f64> {
         let bound = match table.get("bound")?.kind {
-            Kind::Number(bound) => bound,
-            Kind::Whole(bound) => bound as f64,
+            TomlValue::Number(bound) => bound,
+            TomlValue::Whole(bound) => bound as f64,
             _ => f64::NAN,
         };
         if (0.0..=1.0).contains(&bound) {
@@ -191,7 +191,7 @@ impl Description<'_, '_, '_> {
             Some(of_all) if own.is_empty() => (quick.set.clone(), (of_all, "set")),
             _ => (own, (*table, "quick_set")),
         };
-        let draft = Draft {
+        let draft = CellDraft {
             test,
             name: self.text(table, "name"),
             file: self.text(table, "scenario"),
@@ -213,7 +213,7 @@ impl Description<'_, '_, '_> {
         }
         for at in 0..count {
             let Some(cell) = self.cell(table, &draft, (&vary, at), suite.seeds) else { continue };
-            let twin = |known: &Cell| known.test == cell.test && known.name == cell.name;
+            let twin = |known: &SuiteCell| known.test == cell.test && known.name == cell.name;
             if suite.cells.iter().any(twin) {
                 let why = "another cell of the test is called that too";
                 self.reader.refuse_key(table, "name", why);
@@ -223,7 +223,7 @@ impl Description<'_, '_, '_> {
     }
 
     /// Refuses what is to be filled in and has no list.
-    fn placeholders(&mut self, table: &Table<'_>, draft: &Draft<'_>, vary: &Vary) {
+    fn placeholders(&mut self, table: &Table<'_>, draft: &CellDraft<'_>, vary: &Vary) {
         let one = std::slice::from_ref::<String>;
         let mut texts = vec![
             ("name", one(&draft.name)),
@@ -259,7 +259,7 @@ impl Description<'_, '_, '_> {
         let count = vary.first().map_or(1, |(_, values)| values.len());
         match table.get("quick").map(|node| &node.kind) {
             None => vec![false; count],
-            Some(Kind::Flag(all)) => vec![*all; count],
+            Some(TomlValue::Flag(all)) => vec![*all; count],
             Some(_) => {
                 let values = self.values(table, "quick");
                 let Some((name, known)) = vary.first() else {
@@ -279,10 +279,10 @@ impl Description<'_, '_, '_> {
     fn cell(
         &mut self,
         table: &Table<'_>,
-        draft: &Draft<'_>,
+        draft: &CellDraft<'_>,
         (vary, at): (&Vary, usize),
         seeds: u32,
-    ) -> Option<Cell> {
+    ) -> Option<SuiteCell> {
         let fill = |text: &String| filled(text, vary, at);
         let file = fill(&draft.file);
         let sets: Vec<String> = draft.set.iter().map(fill).collect();
@@ -311,7 +311,7 @@ impl Description<'_, '_, '_> {
             Some(text) => Some(self.target(table, &fill(text), &full)?),
             None => None,
         };
-        Some(Cell { test, name, file, sets, full, quick, roles, timed, bound, target })
+        Some(SuiteCell { test, name, file, sets, full, quick, roles, timed, bound, target })
     }
 
     /// The delay that queues are aimed at.
@@ -332,7 +332,7 @@ impl Description<'_, '_, '_> {
 }
 
 /// A `[[cell]]` before its placeholders are filled.
-struct Draft<'q> {
+struct CellDraft<'q> {
     test: usize,
     name: String,
     file: String,

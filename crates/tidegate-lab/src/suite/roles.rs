@@ -4,17 +4,17 @@ use crate::nearest::did_you_mean;
 use crate::reader::Table;
 use crate::scenario::{Group, Scenario};
 
-use super::book::{Cell, Roles, Suite};
-use super::figure::Figure;
+use super::book::{Roles, Suite, SuiteCell};
+use super::figure::CellFigure;
 
 impl Description<'_, '_, '_> {
     /// Refuses figures and pictures of groups that no cell has.
     pub(super) fn told(&mut self, root: &Table<'_>, tests: &[Table<'_>], suite: &Suite) {
-        let of_all = suite.figures.iter().flat_map(Figure::roles);
+        let of_all = suite.figures.iter().flat_map(CellFigure::roles);
         self.known(root, "figures", of_all, suite.cells.iter());
         for (at, (test, table)) in suite.tests.iter().zip(tests).enumerate() {
             let cells = suite.cells.iter().filter(|cell| cell.test == at);
-            let roles = test.figures.iter().flat_map(Figure::roles);
+            let roles = test.figures.iter().flat_map(CellFigure::roles);
             self.known(table, "figures", roles, cells.clone());
             self.known(table, "ellipses", test.ellipses.iter().map(String::as_str), cells);
         }
@@ -25,7 +25,7 @@ impl Description<'_, '_, '_> {
         table: &Table<'_>,
         key: &str,
         mut groups: impl Iterator<Item = &'s str>,
-        cells: impl Iterator<Item = &'s Cell>,
+        cells: impl Iterator<Item = &'s SuiteCell>,
     ) {
         let mut known: Vec<&str> =
             cells.flat_map(|cell| &cell.full.groups).map(|group| group.name.as_str()).collect();

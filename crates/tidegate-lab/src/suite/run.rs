@@ -9,15 +9,15 @@ use crate::problem::{Place, Problem, Problems};
 use crate::replication::{Configs, Job, News, RunError, Watch, replicate};
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
-use crate::study::{self, Due, Keeps, Key, Part, RunsError, Store, StoreError, fill, weight};
+use crate::study::{self, CaseKey, Due, Keeps, Part, RunsError, Store, StoreError, fill, weight};
 
 use super::aim::aimed;
-use super::attack::{self, Fair};
-use super::book::{Cell, Length, Suite};
+use super::attack::{self, AttackFairRates};
+use super::book::{Suite, SuiteCell, SuiteLength};
 
 /// What is run of a suite.
 #[derive(Clone, Debug)]
-pub struct Asked<'s> {
+pub struct SuiteRequest<'s> {
     /// The suite.
     pub suite: &'s Suite,
     /// The places of the tests.
@@ -25,20 +25,20 @@ pub struct Asked<'s> {
     /// The queues.
     pub queues: Vec<QueueSpec>,
     /// How long replications are.
-    pub length: Length,
+    pub length: SuiteLength,
     /// How many, if not as many as the suite says.
     pub seeds: Option<u32>,
 }
 
 /// What came of it.
 #[derive(Clone, Debug)]
-pub struct Results {
+pub struct SuiteResults {
     /// The places of the cells that were run.
     pub cells: Vec<usize>,
     /// The queues.
     pub queues: Vec<QueueSpec>,
     /// How long replications were.
-    pub length: Length,
+    pub length: SuiteLength,
     /// The seeds of each cell.
     pub seeds: Vec<u64>,
     /// What each seed says of each group: of every queue in the first cell, then in the next.
@@ -52,34 +52,34 @@ pub(super) const DETECT: &str = "detect_s";
 pub(super) const RECOVER: &str = "recover_s";
 
 /// A queue in a cell.
-struct Case {
+struct SuiteCase {
     scenario: Scenario,
     queue: QueueSpec,
-    key: Key,
+    key: CaseKey,
     /// What is fair, where times are asked.
-    fair: Option<Fair>,
+    fair: Option<AttackFairRates>,
     cell: usize,
 }
 
-impl Results {
+impl SuiteResults {
     /// What each seed says of each group behind a queue in a cell, by their places here.
     pub(super) fn rows(&self, cell: usize, queue: usize) -> &Tidy {
         &self.rows[cell * self.queues.len() + queue]
     }
 }
 
-impl Asked<'_> {
+impl SuiteRequest<'_> {
     /// The places of the cells that are run.
     pub fn cells(&self) -> Vec<usize> {
         self.suite.chosen(&self.tests, self.length)
     }
 
     /// The scenario of `cell` as it is run here.
-    fn scenario(&self, cell: &Cell) -> Scenario {
+    fn scenario(&self, cell: &SuiteCell) -> Scenario {
         let mut scenario = cell.scenario(self.length).clone();
         let usual = match self.length {
-            Length::Full => self.suite.seeds,
-            Length::Quick => self.suite.quick_seeds,
+            SuiteLength::Full => self.suite.seeds,
+            SuiteLength::Quick => self.suite.quick_seeds,
         };
         scenario.run.seeds = self.seeds.unwrap_or(usual);
         scenario
@@ -91,22 +91,22 @@ impl Asked<'_> {
             return Ok(());
         }
         let why = match self.length {
-            Length::Quick => "none of these tests has a cell in a quick run",
-            Length::Full => "none of these tests has a cell",
+            SuiteLength::Quick => "none of these tests has a cell in a quick run",
+            SuiteLength::Full => "none of these tests has a cell",
         };
         let place = Place::File(format!("suite {}", self.suite.name));
         let (field, value) = (String::new(), String::new());
         Err(Problems::one(Problem { place, field, value, why: why.into() }))
     }
 
-    fn cases(&self) -> Result<Vec<Case>, Problems> {
+    fn cases(&self) -> Result<Vec<SuiteCase>, Problems> {
         self.some()?;
         let mut cases = vec![];
         for at in self.cells() {
             let cell = &self.suite.cells[at];
             let scenario = self.scenario(cell);
             scenario.open_to(&self.queues)?;
-            let fair = cell.timed.then(|| Fair::of(&scenario, &cell.roles));
+            let fair = cell.timed.then(|| AttackFairRates::of(&scenario, &cell.roles));
             for queue in &self.queues {
                 let (queue, scenario) = match cell.target {
                     Some(target) => aimed(queue, target, &scenario),
@@ -115,15 +115,15 @@ impl Asked<'_> {
                 Configs::new(&scenario, &queue)?;
                 // Stored are the groups alone, and two times that follow from series.
                 let keeps = Keeps { flows: false, series: cell.timed };
-                let key = Key::new(&scenario, &queue, keeps);
+                let key = CaseKey::new(&scenario, &queue, keeps);
                 // The times hang on who is who.
                 let key = if cell.timed {
-                    Key::of(&[&key.to_string(), &format!("{:?}", cell.roles)])
+                    CaseKey::of(&[&key.to_string(), &format!("{:?}", cell.roles)])
                 } else {
                     key
                 };
                 let fair = fair.clone();
-                cases.push(Case { scenario, queue, key, fair, cell: at });
+                cases.push(SuiteCase { scenario, queue, key, fair, cell: at });
             }
         }
         Ok(cases)
@@ -136,13 +136,17 @@ impl Asked<'_> {
 ///
 /// # Errors
 /// A queue or network that cannot be; a store that fails; `watch` says so.
-pub fn run(asked: &Asked<'_>, dir: Option<&Path>, watch: &dyn Watch) -> Result<Results, RunsError> {
+pub fn run(
+    asked: &SuiteRequest<'_>,
+    dir: Option<&Path>,
+    watch: &dyn Watch,
+) -> Result<SuiteResults, RunsError> {
     let cases = asked.cases().map_err(RunError::Invalid)?;
     let passing = tempfile::tempdir();
     let passing = passing.map_err(|error| StoreError::io(&std::env::temp_dir(), &error))?;
     let mut own = Store::open(&passing.path().join(STORE), empty())?;
     let mut kept = dir.map(|dir| Store::open(&dir.join(STORE), empty())).transpose()?;
-    let stays = |case: &Case| kept.is_some() && case.queue.foreign.is_none();
+    let stays = |case: &SuiteCase| kept.is_some() && case.queue.foreign.is_none();
     let stays: Vec<bool> = cases.iter().map(stays).collect();
     if let Some(store) = &mut kept {
         simulate(asked, &cases, |case| stays[case], store, watch)?;
@@ -161,25 +165,25 @@ pub fn run(asked: &Asked<'_>, dir: Option<&Path>, watch: &dyn Watch) -> Result<R
     }
     let seeds = cases.first().map(|case| case.scenario.seeds()).unwrap_or_default();
     let (cells, queues, length) = (asked.cells(), asked.queues.clone(), asked.length);
-    Ok(Results { cells, queues, length, seeds, rows })
+    Ok(SuiteResults { cells, queues, length, seeds, rows })
 }
 
 /// Runs what `store` has not of `which` of the cases.
 fn simulate(
-    asked: &Asked<'_>,
-    cases: &[Case],
+    asked: &SuiteRequest<'_>,
+    cases: &[SuiteCase],
     which: impl Fn(usize) -> bool,
     store: &mut Store,
     watch: &dyn Watch,
 ) -> Result<(), RunsError> {
-    let mut mine: Vec<&Case> = vec![];
+    let mut mine: Vec<&SuiteCase> = vec![];
     for case in (0..cases.len()).filter(|case| which(*case)).map(|case| &cases[case]) {
         // Two queues may be the same but for their labels.
         if !mine.iter().any(|known| known.key == case.key) {
             mine.push(case);
         }
     }
-    let due = |case: &&Case| Due {
+    let due = |case: &&SuiteCase| Due {
         key: case.key,
         seeds: case.scenario.seeds(),
         weight: weight(&case.scenario),
@@ -191,7 +195,7 @@ fn simulate(
     if watch.cancelled() { Err(RunError::Cancelled.into()) } else { Ok(()) }
 }
 
-impl Case {
+impl SuiteCase {
     /// The rows of the replication with `seed`.
     fn run(
         &self,

@@ -9,10 +9,10 @@ use crate::shipped;
 use crate::spec::QueueSpec;
 use crate::study;
 
-use super::attack::{self, Fair};
-use super::book::{Cell, Roles, Suite};
-use super::figure::{Figure, OF_LINK, stored};
-use super::run::{DETECT, RECOVER, Results};
+use super::attack::{self, AttackFairRates};
+use super::book::{Roles, Suite, SuiteCell};
+use super::figure::{CellFigure, OF_LINK, stored};
+use super::run::{DETECT, RECOVER, SuiteResults};
 
 /// From so many seeds on, the lower end of an interval is what is sure; of fewer, the least seed.
 const ENOUGH_SEEDS: usize = 5;
@@ -77,11 +77,11 @@ pub struct Scores {
 
 impl Scores {
     /// What `results` of `suite` say.
-    pub fn of(suite: &Suite, results: &Results) -> Scores {
+    pub fn of(suite: &Suite, results: &SuiteResults) -> Scores {
         let mut cells = vec![];
         for (index, &at) in results.cells.iter().enumerate() {
             let cell = &suite.cells[at];
-            let reading = Reading::new(cell, cell.scenario(results.length));
+            let reading = CellReading::new(cell, cell.scenario(results.length));
             for queue in 0..results.queues.len() {
                 cells.push(reading.cell(suite, (at, queue), results.rows(index, queue)));
             }
@@ -102,7 +102,7 @@ impl Scores {
     }
 }
 
-fn of_queue(suite: &Suite, results: &Results, cells: &[OfCell], queue: usize) -> OfQueue {
+fn of_queue(suite: &Suite, results: &SuiteResults, cells: &[OfCell], queue: usize) -> OfQueue {
     let mine: Vec<&OfCell> = cells.iter().filter(|of| of.queue == queue).collect();
     let passed = |cells: &[&OfCell]| cells.iter().filter(|of| of.passed == Some(true)).count();
     let of_test = |test: usize| {
@@ -144,8 +144,8 @@ fn cost(spec: &QueueSpec) -> Option<f64> {
 }
 
 /// The rows of a cell, read.
-struct Reading<'c> {
-    cell: &'c Cell,
+struct CellReading<'c> {
+    cell: &'c SuiteCell,
     groups: Vec<&'c str>,
     /// By group, what the measured shares are to be multiplied with: they are taken of the fair
     /// share under attack, each flow of an attacker counted as a user. That is too little where the
@@ -153,15 +153,15 @@ struct Reading<'c> {
     factors: Vec<f64>,
 }
 
-impl<'c> Reading<'c> {
-    fn new(cell: &'c Cell, scenario: &'c Scenario) -> Reading<'c> {
+impl<'c> CellReading<'c> {
+    fn new(cell: &'c SuiteCell, scenario: &'c Scenario) -> CellReading<'c> {
         let groups: Vec<&str> = scenario.groups.iter().map(|group| group.name.as_str()).collect();
         if !cell.timed && cell.roles.count_as.is_none() {
             let factors = vec![1.0; groups.len()];
-            return Reading { cell, groups, factors };
+            return CellReading { cell, groups, factors };
         }
         // For the whole time, or for its part.
-        let Fair { during, without } = Fair::of(scenario, &cell.roles);
+        let AttackFairRates { during, without } = AttackFairRates::of(scenario, &cell.roles);
         let on = match attack::period(scenario, &cell.roles) {
             Ok((from, to)) if cell.timed => {
                 (to - from).as_secs() / (scenario.run.duration - scenario.run.warmup).as_secs()
@@ -175,36 +175,36 @@ impl<'c> Reading<'c> {
         };
         let measured = attack::shares(scenario, &plain);
         let factors = measured.iter().zip(&during).zip(&without).map(factor).collect();
-        Reading { cell, groups, factors }
+        CellReading { cell, groups, factors }
     }
 
     fn cell(&self, suite: &Suite, (cell, queue): (usize, usize), rows: &Tidy) -> OfCell {
         let figures = suite.figures(self.cell.test);
-        let of = |figure: &Figure| pool(figure, &self.values(figure, rows));
-        let worst: Vec<f64> = self.values(&Figure::Worst, rows).into_iter().flatten().collect();
+        let of = |figure: &CellFigure| pool(figure, &self.values(figure, rows));
+        let worst: Vec<f64> = self.values(&CellFigure::Worst, rows).into_iter().flatten().collect();
         let sure = self.cell.bound.and_then(|_| sure(&worst));
         let passed = self.cell.bound.map(|bound| sure.is_some_and(|sure| sure >= bound));
         OfCell { cell, queue, figures: figures.iter().map(of).collect(), sure, passed }
     }
 
     /// A value for each seed.
-    fn values(&self, figure: &Figure, rows: &Tidy) -> Vec<Option<f64>> {
+    fn values(&self, figure: &CellFigure, rows: &Tidy) -> Vec<Option<f64>> {
         let seeds = rows.rows() / self.groups.len().max(1);
         (0..seeds)
-            .map(|seed| Seed { of: self, rows, first: seed * self.groups.len() }.value(figure))
+            .map(|seed| SeedRows { of: self, rows, first: seed * self.groups.len() }.value(figure))
             .collect()
     }
 }
 
 /// The rows of one seed.
-struct Seed<'r> {
-    of: &'r Reading<'r>,
+struct SeedRows<'r> {
+    of: &'r CellReading<'r>,
     rows: &'r Tidy,
     first: usize,
 }
 
-impl Seed<'_> {
-    fn value(&self, figure: &Figure) -> Option<f64> {
+impl SeedRows<'_> {
+    fn value(&self, figure: &CellFigure) -> Option<f64> {
         let roles = &self.of.cell.roles;
         let everybody = || self.places(|name| in_any(&[&roles.users, &roles.light], name));
         let factors = &self.of.factors;
@@ -212,26 +212,26 @@ impl Seed<'_> {
             places.into_iter().filter_map(|at| self.number(column, at)).collect()
         };
         match figure {
-            Figure::Worst => {
+            CellFigure::Worst => {
                 let share = |at: usize| Some(self.number("worst_share", at)? * factors[at]);
                 everybody().into_iter().filter_map(share).reduce(f64::min)
             }
-            Figure::Starved => Some(of("starved", everybody()).iter().sum()),
-            Figure::Share => {
+            CellFigure::Starved => Some(of("starved", everybody()).iter().sum()),
+            CellFigure::Share => {
                 let fair = |at: usize| Some(self.number("fair_share_bps", at)? / factors[at]);
                 let all: f64 = everybody().into_iter().filter_map(fair).sum();
                 let got: f64 = of("goodput_bps", everybody()).iter().sum();
                 (all > 0.0).then_some(got / all)
             }
-            Figure::Wait => {
+            CellFigure::Wait => {
                 let light = self.places(|name| in_any(&[&roles.light], name));
                 of("delay_ms_p99", light).into_iter().reduce(f64::max)
             }
-            Figure::Utilization => self.number("link_utilization", 0),
-            Figure::Detect => self.number(DETECT, 0),
-            Figure::Recover => self.number(RECOVER, 0),
-            Figure::Column { of: role, column } => self.column(role, column),
-            Figure::Over { of: role, column, over } => {
+            CellFigure::Utilization => self.number("link_utilization", 0),
+            CellFigure::Detect => self.number(DETECT, 0),
+            CellFigure::Recover => self.number(RECOVER, 0),
+            CellFigure::Column { of: role, column } => self.column(role, column),
+            CellFigure::Over { of: role, column, over } => {
                 let below = self.column(over, column).filter(|below| *below > 0.0)?;
                 Some(self.column(role, column)? / below)
             }
@@ -268,16 +268,16 @@ fn in_any(lists: &[&Vec<String>], name: &str) -> bool {
 }
 
 /// The seeds taken together.
-fn pool(figure: &Figure, values: &[Option<f64>]) -> Option<report::Figure> {
+fn pool(figure: &CellFigure, values: &[Option<f64>]) -> Option<report::Figure> {
     let pool = match figure {
-        Figure::Worst => Pool::SkewedRare,
-        Figure::Starved => Pool::Rare,
-        Figure::Share => Pool::Mean,
-        Figure::Wait => Pool::Skewed,
-        Figure::Utilization => Pool::Part,
-        Figure::Detect | Figure::Recover => Pool::SkewedRare,
-        Figure::Column { of, column } => study::pool(&stored(of, column)),
-        Figure::Over { .. } => Pool::Skewed,
+        CellFigure::Worst => Pool::SkewedRare,
+        CellFigure::Starved => Pool::Rare,
+        CellFigure::Share => Pool::Mean,
+        CellFigure::Wait => Pool::Skewed,
+        CellFigure::Utilization => Pool::Part,
+        CellFigure::Detect | CellFigure::Recover => Pool::SkewedRare,
+        CellFigure::Column { of, column } => study::pool(&stored(of, column)),
+        CellFigure::Over { .. } => Pool::Skewed,
     };
     pool.figure(values.iter().copied())
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use tidegate_report::Tidy;
 use tidegate_report::tidy::{Column, Values};
 
-use crate::study::{StoreError, Wanted, write};
+use crate::study::{StoreError, WantedTables, write};
 
 use super::book::Suite;
-use super::figure::Figure;
-use super::run::Results;
+use super::figure::CellFigure;
+use super::run::SuiteResults;
 use super::score::{OfCell, Scores};
 
 /// Writes [`groups`] and [`scored`] into `dir` as Parquet, and as CSV where `csv` says so.
@@ -18,18 +18,18 @@ use super::score::{OfCell, Scores};
 /// The disk fails.
 pub(super) fn tables(
     suite: &Suite,
-    results: &Results,
+    results: &SuiteResults,
     scores: &Scores,
     dir: &Path,
     csv: bool,
 ) -> Result<(), StoreError> {
-    let wanted = Wanted { keep: &|_| false, csv };
+    let wanted = WantedTables { keep: &|_| false, csv };
     write(dir, "groups", groups(suite, results, scores), wanted)?;
     write(dir, "scores", scored(suite, results, scores), wanted)
 }
 
 /// A row for each cell, queue, seed and group: what a study has of it, and the two times.
-pub fn groups(suite: &Suite, results: &Results, scores: &Scores) -> Tidy {
+pub fn groups(suite: &Suite, results: &SuiteResults, scores: &Scores) -> Tidy {
     let mut groups: Option<Tidy> = None;
     for (of, rows) in scores.cells.iter().zip(&results.rows) {
         let mut columns = lead(suite, results, of, rows.rows());
@@ -44,7 +44,7 @@ pub fn groups(suite: &Suite, results: &Results, scores: &Scores) -> Tidy {
 }
 
 /// Test, cell and queue, `rows` times.
-fn lead(suite: &Suite, results: &Results, of: &OfCell, rows: usize) -> Vec<Column> {
+fn lead(suite: &Suite, results: &SuiteResults, of: &OfCell, rows: usize) -> Vec<Column> {
     let cell = &suite.cells[of.cell];
     let text = |name: &str, what: &str, text: &str| {
         let values = vec![Some(Arc::from(text)); rows];
@@ -58,8 +58,8 @@ fn lead(suite: &Suite, results: &Results, of: &OfCell, rows: usize) -> Vec<Colum
 }
 
 /// A row for each cell and queue: every figure that any test tells, with its interval.
-pub fn scored(suite: &Suite, results: &Results, scores: &Scores) -> Tidy {
-    let mut figures: Vec<&Figure> = vec![];
+pub fn scored(suite: &Suite, results: &SuiteResults, scores: &Scores) -> Tidy {
+    let mut figures: Vec<&CellFigure> = vec![];
     for figure in (0..suite.tests.len()).flat_map(|test| suite.figures(test)) {
         if !figures.contains(&figure) {
             figures.push(figure);

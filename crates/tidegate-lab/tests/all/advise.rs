@@ -1,6 +1,8 @@
 //! Captures whose truth is known, and what is made of them.
 use crate::wire::{FULL, THERE_MS, Taken, Tcp, Wire};
-use tidegate_lab::advise::{Advice, Advise, AdviseError, Conclusion, Conduct, Senders, advise};
+use tidegate_lab::advise::{
+    Advice, Advise, AdviseError, Conclusion, GroupConduct, Senders, advise,
+};
 use tidegate_lab::{Progress, QueueSpec, Watch};
 
 /// The answer on `wire`, a link of `rate`.
@@ -47,12 +49,12 @@ fn flooded(both: bool, taken: Taken) -> Wire {
 fn users_round_trips_and_the_flood_are_found() {
     let advice = answer(&mut flooded(true, Taken::Before), "10 Mbit/s");
     let users = group(&advice, "users");
-    assert_eq!((users.count, users.conduct, users.ecn), (3, Conduct::Users, false));
+    assert_eq!((users.count, users.conduct, users.ecn), (3, GroupConduct::Users, false));
     for (found, truth) in users.round_trips_ms.iter().zip([20.0, 48.0, 80.0]) {
         assert!(near(*found, truth, 0.02), "{:?}", users.round_trips_ms);
     }
     let flood = group(&advice, "flood");
-    assert_eq!((flood.count, flood.conduct, flood.packet), (1, Conduct::Flood, 1000));
+    assert_eq!((flood.count, flood.conduct, flood.packet), (1, GroupConduct::Flood, 1000));
     assert!(near(flood.rate_bps, 20e6, 0.02) && flood.duty == 1.0, "{flood:?}");
     assert_eq!(flood.who, ["10.0.0.9:5000 -> 10.0.1.200:443 udp"]);
     let (from, to) = advice.seen.window_s.unwrap();
@@ -215,7 +217,7 @@ fn transfers_that_end_are_told_from_users_that_go_on() {
     }
     let advice = answer(&mut wire, "10 Mbit/s");
     let transfers = group(&advice, "transfers");
-    assert_eq!((transfers.count, transfers.conduct), (30, Conduct::Short));
+    assert_eq!((transfers.count, transfers.conduct), (30, GroupConduct::Short));
     assert!(near(transfers.arrivals_per_s.unwrap(), 30.0 / 7.0, 0.05), "{transfers:?}");
     assert_eq!(group(&advice, "users").count, 3);
     let drr = advice.tried.iter().find(|p| p.queue == "drr").unwrap();
@@ -236,7 +238,7 @@ fn a_flood_that_comes_and_goes_and_a_sender_of_little() {
     let flood = group(&advice, "flood");
     assert!(near(flood.rate_bps, 30e6, 0.03) && near(flood.duty, 0.5, 0.15), "{flood:?}");
     let thin = group(&advice, "thin");
-    assert_eq!(thin.conduct, Conduct::Thin);
+    assert_eq!(thin.conduct, GroupConduct::Thin);
     assert!(near(thin.rate_bps, 64_000.0, 0.1), "{thin:?}");
 }
 

@@ -56,7 +56,8 @@ fn wrong(page: &str, suite: &Suite) -> Vec<String> {
     }
     for row in rows(page, QUESTIONS) {
         let tests: Vec<&str> = row[1].split(", ").collect();
-        let of_them = |cell: &&suite::Cell| tests.contains(&suite.tests[cell.test].id.as_str());
+        let of_them =
+            |cell: &&suite::SuiteCell| tests.contains(&suite.tests[cell.test].id.as_str());
         let count = suite.cells.iter().filter(of_them).count();
         if !row[2].ends_with(&format!(" of {count}")) {
             wrong.push(format!("{}: {}, and there are {count} cells", row[0], row[2]));

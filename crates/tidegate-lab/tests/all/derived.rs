@@ -1,5 +1,5 @@
 //! Values derived from others: each scenario against one in which they are worked out by hand.
-use tidegate_lab::{Scenario, Set, check};
+use tidegate_lab::{Override, Scenario, check};
 
 const SCENARIO: &str = r#"
 [run]
@@ -32,7 +32,7 @@ start = "0.1 × run.duration"
 "#;
 
 fn parse(text: &str, sets: &[&str]) -> Result<Scenario, String> {
-    let sets: Vec<Set> = sets.iter().map(|set| set.parse().unwrap()).collect();
+    let sets: Vec<Override> = sets.iter().map(|set| set.parse().unwrap()).collect();
     Scenario::parse(text.as_bytes(), "s.toml", &sets).map_err(|problems| problems.to_string())
 }
 

@@ -7,8 +7,8 @@ use serde_json::Value;
 use tidegate::catalog::QUEUES;
 use tidegate::config::Params;
 use tidegate_lab::scenario::{
-    Cbr, Chain, Dumbbell, Following, GroupParams, Medium, OnOff, Oscillating, Replay, Run, SOURCES,
-    Tcp, Tfrc, Unresponsive, Voip, Web,
+    Cbr, Chain, Dumbbell, Following, GroupParams, Medium, OnOff, Oscillating, Replay, RunSettings,
+    SOURCES, Tcp, Tfrc, Unresponsive, Voip, Web,
 };
 use tidegate_sim::sources::tcp::{
     AimdParams, BbrParams, BinomialParams, CubicParams, DctcpParams, LedbatParams,
@@ -161,7 +161,7 @@ fn section(page: &mut String, heading: &str, note: &str, keys: Keys) {
 }
 
 fn networks(page: &mut String) {
-    section(page, "## `[run]`", "", Keys::of::<Run>(&[]));
+    section(page, "## `[run]`", "", Keys::of::<RunSettings>(&[]));
     let required = [("rate", "required"), ("limit", "required")];
     let dumbbell = Keys::of::<Dumbbell>(&required);
     section(page, "## `[network]`, a dumbbell", "`kind = \"dumbbell\"`, the default.", dumbbell);

@@ -2,7 +2,7 @@
 use proptest::prelude::*;
 use tidegate::config::Value;
 use tidegate::{Span, Time};
-use tidegate_lab::scenario::{Classes, Data, FileName, Forge, Key, Periods};
+use tidegate_lab::scenario::{Classes, Data, FileName, FlowKeyParam, Forge, Periods};
 
 /// What is refused and why, of a text that is no `V`.
 #[track_caller]
@@ -124,10 +124,10 @@ fn files_and_keys_have_names() {
     for text in
         ["five-tuple", "source", "destination", "pair", "source-prefix/0", "source-prefix/128"]
     {
-        assert_eq!(Key::read(text).unwrap().write(), text);
+        assert_eq!(FlowKeyParam::read(text).unwrap().write(), text);
     }
     for text in ["source-prefix/129", "source-prefix/", "source-prefix", "Pair", ""] {
-        assert!(Key::read(text).is_err(), "{text}");
+        assert!(FlowKeyParam::read(text).is_err(), "{text}");
     }
 }
 
@@ -185,6 +185,6 @@ proptest! {
     #[test]
     fn no_text_of_a_value_makes_it_panic(text in "[0-9a-z.: /-]{0,30}") {
         let _ = (Periods::read(&text), Classes::read(&text), Forge::read(&text));
-        let _ = (Data::read(&text), FileName::read(&text), Key::read(&text));
+        let _ = (Data::read(&text), FileName::read(&text), FlowKeyParam::read(&text));
     }
 }

@@ -1,13 +1,13 @@
 //! Distributions as text: each refusal in its words, and means by hand.
 use tidegate::config::Value;
 use tidegate::{Bytes, Span};
-use tidegate_lab::scenario::{Drawn, Start, Unit};
+use tidegate_lab::scenario::{Drawn, DrawnUnit, Start};
 
 use crate::refusals::{changed, refused_there};
 
 /// The text that is refused and why, of each of `cases`.
 #[track_caller]
-fn refused<U: Unit>(cases: &[(&str, &str, &str)]) {
+fn refused<U: DrawnUnit>(cases: &[(&str, &str, &str)]) {
     let wrong: Vec<String> = cases
         .iter()
         .filter_map(|(text, place, why)| match Drawn::<U>::read(text) {

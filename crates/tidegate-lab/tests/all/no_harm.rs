@@ -3,7 +3,7 @@
 use crate::jobs;
 use crate::jobs::scenario;
 use tidegate::catalog::QUEUES;
-use tidegate_lab::suite::{self, Cell, Suite};
+use tidegate_lab::suite::{self, Suite, SuiteCell};
 use tidegate_lab::{Job, QueueSpec, Scenario};
 use tidegate_report::Document;
 
@@ -28,7 +28,7 @@ const HARMS: [(&str, &str, Well); 6] = [
 /// The scenarios of the cells that are called so, with one seed.
 fn cells(suite: &Suite, begins: &str) -> Vec<Scenario> {
     // A connection beside a background transfer has no comma, and no thin sender.
-    let mine = |cell: &&Cell| {
+    let mine = |cell: &&SuiteCell| {
         let name = &cell.name;
         suite.tests[cell.test].id == "N" && name.starts_with(begins) && name.contains(", ")
     };

@@ -1,7 +1,7 @@
 //! Overrides of single values: paths, values and what they are refused for.
 use proptest::prelude::*;
-use tidegate_lab::reader::{Document, Kind, Node};
-use tidegate_lab::{Place, Scenario, Set};
+use tidegate_lab::reader::{Node, TomlDocument, TomlValue};
+use tidegate_lab::{Override, Place, Scenario};
 
 use crate::refusals::set;
 
@@ -26,7 +26,7 @@ name = "tcp"
 source = "newreno"
 "#;
 
-fn sets(texts: &[&str]) -> Vec<Set> {
+fn sets(texts: &[&str]) -> Vec<Override> {
     texts.iter().map(|text| text.parse().unwrap()).collect()
 }
 
@@ -127,7 +127,7 @@ fn a_value_is_toml_if_it_looks_so() {
         ("group.g.start={ a = 1, a = 2 }", "the value is no TOML: the key `a` is given twice"),
     ]);
     let two = "\"1 s\"\nother = 3";
-    let set = Set { path: "group.g.start".into(), value: two.into() };
+    let set = Override { path: "group.g.start".into(), value: two.into() };
     let told = Scenario::parse(BASE.as_bytes(), "s.toml", &[set]).unwrap_err();
     assert_eq!(told.list()[0].why, "the value is more than one TOML value");
     let start = |text: &str| with(&[&format!("group.g.start={text}")]).groups[0].start.clone();
@@ -142,7 +142,7 @@ fn a_value_is_toml_if_it_looks_so() {
 #[test]
 fn an_over_long_value_is_refused_and_its_message_is_short() {
     let limit = 4 << 20;
-    let set = |length: usize| Set { path: "title".into(), value: "x".repeat(length) };
+    let set = |length: usize| Override { path: "title".into(), value: "x".repeat(length) };
     let told = Scenario::parse(BASE.as_bytes(), "s.toml", &[set(limit + 1)]).unwrap_err();
     let problem = &told.list()[0];
     assert_eq!(problem.why, "the value is too long to be meant");
@@ -183,10 +183,10 @@ fn tables_that_are_not_there_are_made() {
 fn paths(node: &Node, path: &str, into: &mut Vec<(String, String)>) {
     let below = |step: &str| if path.is_empty() { step.into() } else { format!("{path}.{step}") };
     match &node.kind {
-        Kind::Table(entries) => {
+        TomlValue::Table(entries) => {
             entries.iter().for_each(|entry| paths(&entry.node, &below(&entry.key), into));
         }
-        Kind::List(items) => {
+        TomlValue::List(items) => {
             let numbered = items.iter().zip(1..);
             numbered.for_each(|(item, n): (_, u32)| paths(item, &below(&n.to_string()), into));
         }
@@ -194,8 +194,8 @@ fn paths(node: &Node, path: &str, into: &mut Vec<(String, String)>) {
     }
 }
 
-fn all(sets: &[Set]) -> Vec<(String, String)> {
-    let root = Document { file: "s.toml", text: BASE, sets }.read().unwrap();
+fn all(sets: &[Override]) -> Vec<(String, String)> {
+    let root = TomlDocument { file: "s.toml", text: BASE, sets }.read().unwrap();
     let mut found = vec![];
     paths(&root, "", &mut found);
     found
@@ -212,7 +212,7 @@ proptest! {
         let keys: Vec<usize> =
             (0..before.len()).filter(|&i| !before[i].0.starts_with("compare")).collect();
         let at = keys[at % keys.len()];
-        let set = Set { path: before[at].0.clone(), value: value.trim().into() };
+        let set = Override { path: before[at].0.clone(), value: value.trim().into() };
         let after = all(&[set]);
         prop_assert_eq!(after.len(), before.len());
         for (i, (was, is)) in before.iter().zip(&after).enumerate() {
@@ -225,7 +225,7 @@ proptest! {
     #[test]
     fn no_override_makes_it_panic(path in "[a-z0-9. ]{1,30}", value in any::<String>()) {
         for path in [path.clone(), format!("group.{path}"), format!("compare.queues.{path}")] {
-            let set = Set { path, value: value.clone() };
+            let set = Override { path, value: value.clone() };
             if let Err(problems) = Scenario::parse(BASE.as_bytes(), "s.toml", &[set]) {
                 prop_assert!(!problems.to_string().is_empty());
             }

@@ -2,8 +2,8 @@
 use std::path::Path;
 
 use crate::shipped::{everything, shipped};
-use tidegate_lab::paper::pairs::{self, Cell, Choice, Grid};
-use tidegate_lab::paper::{self, Asked, Folder, Length, Paper, Verdict};
+use tidegate_lab::paper::pairs::{self, PairsCell, PairsGrid, ReadingChoice};
+use tidegate_lab::paper::{self, ClaimVerdict, Folder, Length, Paper, PaperRequest};
 use tidegate_lab::{Progress, Watch};
 
 const SCENARIO: &str = r#"
@@ -115,8 +115,8 @@ fn small() -> Paper {
     Paper::read(&folder(DESCRIPTION, CLAIMS)).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn asked(papers: &[Paper], length: Length) -> Asked<'_> {
-    Asked { papers, experiments: vec!["X1".into()], length, seeds: None, only_tested: false }
+fn asked(papers: &[Paper], length: Length) -> PaperRequest<'_> {
+    PaperRequest { papers, experiments: vec!["X1".into()], length, seeds: None, only_tested: false }
 }
 
 #[test]
@@ -220,7 +220,11 @@ fn a_claim_may_hold_under_a_reading_that_is_contradicted() {
     let papers = [Paper::read(&explained(DESCRIPTION, &claims_of_more(), &why)).unwrap()];
     let results = paper::run(&asked(&papers, Length::Full), None, &()).unwrap();
     let rows = paper::rows(&papers[0], &["X1".into()], &results);
-    assert_eq!(rows[3].verdict, Verdict::HoldsUnder("20000 kbit/s".into()), "at least 700 kbit/s");
+    assert_eq!(
+        rows[3].verdict,
+        ClaimVerdict::HoldsUnder("20000 kbit/s".into()),
+        "at least 700 kbit/s"
+    );
     assert_eq!(
         (rows[3].verdict.to_string().as_str(), rows[3].verdict.kind()),
         ("holds under 20000 kbit/s", "holds under a reading")
@@ -250,13 +254,14 @@ fn pairs_of_readings_make_a_grid() {
     let paper = Paper::read(&folder).unwrap();
     let choices = ["group.udp.rate=20000 kbit/s", "red:mode=bytes", "red:mode=packets"]
         .map(|text| text.parse().unwrap());
-    let grid = Grid::new(&paper, &folder, "X1", &choices).unwrap();
+    let grid = PairsGrid::new(&paper, &folder, "X1", &choices).unwrap();
     let results =
         paper::run(&asked(std::slice::from_ref(&grid.paper), Length::Full), None, &()).unwrap();
     let cells = grid.judged(&results);
     // As run, each by itself, and the pairs that do not say two things of one parameter.
-    let names =
-        |cell: &Cell| cell.choices.iter().map(Choice::to_string).collect::<Vec<_>>().join(" + ");
+    let names = |cell: &PairsCell| {
+        cell.choices.iter().map(ReadingChoice::to_string).collect::<Vec<_>>().join(" + ")
+    };
     assert_eq!(cells.len(), 1 + 3 + 2, "{:?}", cells.iter().map(names).collect::<Vec<_>>());
     let of = |name: &str| cells.iter().find(|cell| names(cell) == name).unwrap();
     let rows = paper::rows(
@@ -264,7 +269,8 @@ fn pairs_of_readings_make_a_grid() {
         &["X1".into()],
         &paper::run(&asked(std::slice::from_ref(&paper), Length::Full), None, &()).unwrap(),
     );
-    let met = rows.iter().filter(|row| matches!(row.verdict, Verdict::Holds | Verdict::Fitted));
+    let met =
+        rows.iter().filter(|row| matches!(row.verdict, ClaimVerdict::Holds | ClaimVerdict::Fitted));
     let met: Vec<usize> = met.map(|row| row.claim.line).collect();
     assert_eq!((&of("").met, of("").gained, of("").lost), (&met, 0, 0));
     let lines = met.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
@@ -276,27 +282,24 @@ fn pairs_of_readings_make_a_grid() {
     assert_eq!((more.gained, more.lost), (1, 2), "{more:?}");
     assert!(cells.windows(2).all(|two| two[0].met.len() >= two[1].met.len()), "the best first");
     let listed = pairs::listed(&paper, "X1", Some("red"));
-    assert!(
-        listed.contains(&"red:gentle=off".parse().unwrap())
-            || listed.contains(&"red:gentle=on".parse().unwrap()),
-        "{listed:?}"
-    );
+    let gentle = ["red:gentle=off", "red:gentle=on"].map(|text| text.parse().unwrap());
+    assert!(gentle.iter().any(|one| listed.contains(one)), "{listed:?}");
     for (wrong, what) in [
         ("red", "must be"),
         ("rad:mode=bytes", "no such queue"),
         ("red:mod=bytes", "no such parameter"),
     ] {
-        assert!(wrong.parse::<Choice>().unwrap_err().why.contains(what), "{wrong}");
+        assert!(wrong.parse::<ReadingChoice>().unwrap_err().why.contains(what), "{wrong}");
     }
-    assert!(Grid::new(&paper, &folder, "X1", &["group.udp.rat=1".parse().unwrap()]).is_err());
+    assert!(PairsGrid::new(&paper, &folder, "X1", &["group.udp.rat=1".parse().unwrap()]).is_err());
 
     // What a queue refuses is a line with the reason, and the rest of the grid is run.
     let choices = ["red:min=500 packets", "red:mode=bytes"].map(|t| t.parse().unwrap());
-    let grid = Grid::new(&paper, &folder, "X1", &choices).unwrap();
+    let grid = PairsGrid::new(&paper, &folder, "X1", &choices).unwrap();
     let results =
         paper::run(&asked(std::slice::from_ref(&grid.paper), Length::Full), None, &()).unwrap();
     let cells = grid.judged(&results);
-    let refused = |cell: &&Cell| cell.refused.is_some();
+    let refused = |cell: &&PairsCell| cell.refused.is_some();
     assert_eq!((cells.len(), cells.iter().filter(refused).count()), (4, 2), "{cells:?}");
     let why = cells.last().unwrap().refused.as_ref().unwrap();
     assert!(why.contains("must be above min"), "{why}");
@@ -350,7 +353,8 @@ fn every_queue_on_another_papers_traffic() {
         paper::shelved(vec![folder(DESCRIPTION, CLAIMS), Folder { name: "all".into(), files }]);
     let papers = [Paper::read(&folders[1]).unwrap_or_else(|problems| panic!("{problems}"))];
     let results =
-        paper::run(&Asked { seeds: Some(1), ..asked(&papers, Length::Quick) }, None, &()).unwrap();
+        paper::run(&PaperRequest { seeds: Some(1), ..asked(&papers, Length::Quick) }, None, &())
+            .unwrap();
     let page = paper::page(&papers[0], &["X1".into()], &results, Length::Quick);
     let (board, map) = (&page.sections[0].boards[1], &page.sections[0].maps[0]);
     assert_eq!(board.rows.len(), tidegate::catalog::QUEUES.len());
@@ -457,7 +461,7 @@ fn committed() -> Vec<String> {
 #[test]
 fn the_committed_results_come_out_again() {
     let papers = shipped();
-    let asked = Asked { only_tested: true, ..everything(&papers) };
+    let asked = PaperRequest { only_tested: true, ..everything(&papers) };
     let results = paper::run(&asked, None, &()).unwrap();
     let mut rows = vec![];
     for paper in &papers {

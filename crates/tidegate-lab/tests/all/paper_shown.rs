@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::shipped::{everything, shipped};
-use tidegate_lab::paper::{self, Folder, Length, Paper, Results};
+use tidegate_lab::paper::{self, Folder, Length, Paper, PaperResults};
 
 const SCENARIO: &str = r#"
 [run]
@@ -101,7 +101,7 @@ fn read(description: &str, claims: &str, times: &str) -> Result<Paper, String> {
     Paper::read(&Folder { name: "small".into(), files }).map_err(|problems| problems.to_string())
 }
 
-fn run() -> (Paper, Results) {
+fn run() -> (Paper, PaperResults) {
     let paper = read(DESCRIPTION, CLAIMS, TIMES).unwrap_or_else(|problems| panic!("{problems}"));
     let papers = [paper];
     let results = paper::run(&everything(&papers), None, &()).unwrap();
@@ -246,7 +246,7 @@ fn every_figure_and_every_reading_is_among_the_committed_ones() {
     assert_eq!(read.len(), five.len());
     for read in read {
         let folder = read.folder.as_str();
-        for figure in read.figures.iter().filter(|figure| figure.kind == paper::Kind::Sweep) {
+        for figure in read.figures.iter().filter(|figure| figure.kind == paper::FigureKind::Sweep) {
             assert!(
                 points.contains(&(folder.into(), figure.id.clone())),
                 "figures.csv lacks {folder} {}",

@@ -1,6 +1,6 @@
 //! The plots of a study: what its file may say of them, and where it is wrong.
 use tidegate_lab::study::Study;
-use tidegate_report::plot::{Filter, Format, Kind, Rows, Scale, Wanted};
+use tidegate_report::plot::{Filter, Format, PlotKind, Rows, Scale, Wanted};
 
 const STUDY: &str = "scenario = \"flood\"\nqueues = [\"red\", \"sfb as SFB\"]\nflows = true\n\
     [axes]\nnetwork.delay = [\"5 ms\", \"20 ms\"]\ngroup.tcp.count = [5, 10]\n[[plot]]\n";
@@ -29,7 +29,10 @@ fn everything_that_a_plot_can_say() {
     );
     let study = study.unwrap_or_else(|problems| panic!("{problems}"));
     let plot = &study.plots[0];
-    assert_eq!((plot.name.as_str(), plot.kind, plot.rows), ("rates", Kind::Lines, Rows::Groups));
+    assert_eq!(
+        (plot.name.as_str(), plot.kind, plot.rows),
+        ("rates", PlotKind::Lines, Rows::Groups)
+    );
     let axes: Vec<_> = plot.columns().collect();
     assert_eq!(axes, [("x", "network.delay"), ("y", "throughput_bps")]);
     assert_eq!(plot.colour.as_deref(), Some("group"));
@@ -179,7 +182,7 @@ fn the_manual_has_a_picture_of_every_kind() {
     let study = Study::open(&std::path::Path::new(folder).join("flood.toml"))
         .unwrap_or_else(|problems| panic!("{problems}"));
     let kinds: Vec<&str> = study.plots.iter().map(|plot| plot.kind.name()).collect();
-    assert!(Kind::ALL.iter().all(|kind| kinds.contains(&kind.name())), "{kinds:?}");
+    assert!(PlotKind::ALL.iter().all(|kind| kinds.contains(&kind.name())), "{kinds:?}");
     for plot in &study.plots {
         let file = format!("{folder}/{}.svg", plot.name);
         let size = std::fs::metadata(&file).unwrap_or_else(|error| panic!("{file}: {error}")).len();

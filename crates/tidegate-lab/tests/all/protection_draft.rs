@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use tidegate_lab::suite::{self, Cell, Suite};
+use tidegate_lab::suite::{self, Suite, SuiteCell};
 
 const BEGIN: &str = "<!-- cells: made by the lab's test `protection_draft` -->\n";
 const END: &str = "<!-- end of cells -->";
@@ -23,7 +23,7 @@ fn table(suite: &Suite) -> String {
     );
     for (at, test) in suite.tests.iter().enumerate() {
         let mine = suite.cells.iter().filter(|cell| cell.test == at);
-        let names: Vec<&str> = mine.map(|cell: &Cell| cell.name.as_str()).collect();
+        let names: Vec<&str> = mine.map(|cell: &SuiteCell| cell.name.as_str()).collect();
         let cells = names.join("; ");
         let _ = writeln!(table, "| {} | {} | {cells} | {} |", test.id, test.asks, test.source);
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::shipped::{alone, everything, explained, papers};
-use tidegate_lab::paper::{self, Asked};
+use tidegate_lab::paper::{self, PaperRequest};
 
 fn table() -> PathBuf {
     papers().join("attacks/results.csv")
@@ -17,7 +17,7 @@ fn rows(wanted: impl Fn(&str) -> bool) -> String {
     let folders = ["attacks/effects", "attacks/many-seeds"].map(alone);
     let all = everything(&folders);
     let experiments = all.experiments.iter().filter(|id| wanted(id)).cloned().collect();
-    let asked = Asked { experiments, ..all };
+    let asked = PaperRequest { experiments, ..all };
     let results = paper::run(&asked, None, &()).unwrap();
     let rows = |paper| paper::rows(paper, &asked.experiments, &results);
     paper::csv(&folders.iter().flat_map(rows).collect::<Vec<_>>())

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::shipped::{alone, everything, explained, papers};
-use tidegate_lab::paper::{self, Asked};
+use tidegate_lab::paper::{self, PaperRequest};
 
 const TABLE: &str = "cebinae/table2";
 
@@ -21,7 +21,7 @@ fn every_claim_has_its_row_and_its_reason() {
 #[test]
 fn the_tested_rows_come_out_again() {
     let papers = [alone(TABLE)];
-    let asked = Asked { only_tested: true, ..everything(&papers) };
+    let asked = PaperRequest { only_tested: true, ..everything(&papers) };
     let results = paper::run(&asked, None, &()).unwrap();
     let (paper, committed) = (&papers[0], committed());
     let mut found = 0;

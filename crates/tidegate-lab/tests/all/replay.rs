@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use tidegate::{Rate, Rng};
-use tidegate_lab::replay::{POINTS, Replay, ReplayError, Replayed, default_limit, replay};
+use tidegate_lab::replay::{POINTS, ReplayError, ReplayJob, Replayed, default_limit, replay};
 use tidegate_lab::{Progress, Watch};
 use tidegate_packet::Fault;
-use tidegate_report::{Counts, Document, Quantity, Source};
+use tidegate_report::{Counts, Document, PacketSource, SeriesQuantity};
 
 /// One packet of a capture: when, from whom, of which protocol, how long, with which ECN bits.
 #[derive(Clone, Copy)]
@@ -47,16 +47,16 @@ fn records(packets: &[P]) -> Vec<Vec<u8>> {
 }
 
 /// A job on a capture in a directory of its own, which lives as long as the first of the two.
-fn job(bytes: &[u8], rate: &str, queue: &str) -> (tempfile::TempDir, Replay) {
+fn job(bytes: &[u8], rate: &str, queue: &str) -> (tempfile::TempDir, ReplayJob) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("made.pcap");
     std::fs::write(&path, bytes).unwrap();
-    (dir, Replay::new(path, rate.parse().unwrap(), vec![queue.parse().unwrap()]))
+    (dir, ReplayJob::new(path, rate.parse().unwrap(), vec![queue.parse().unwrap()]))
 }
 
 fn run(packets: &[P], rate: &str, limit: &str, queue: &str) -> Replayed {
     let (_dir, job) = job(&records(packets).concat(), rate, queue);
-    replay(&Replay { limit: limit.parse().unwrap(), ..job }, &()).unwrap()
+    replay(&ReplayJob { limit: limit.parse().unwrap(), ..job }, &()).unwrap()
 }
 
 fn first(replayed: &Replayed) -> &Document {
@@ -79,7 +79,7 @@ fn drop_tail_by_hand() {
     let document = first(&replayed);
     assert_eq!(
         (document.source, document.label.as_str(), document.packets),
-        (Source::Replayed, "plain", Some(6))
+        (PacketSource::Replayed, "plain", Some(6))
     );
     assert_eq!(document.bottleneck.duration_s, Some(10.0));
     let flows = document.flows.as_ref().unwrap();
@@ -206,7 +206,7 @@ fn bytes(replayed: &Replayed) -> String {
 #[test]
 fn same_seed_same_bytes_whatever_runs_beside_it() {
     let (_dir, job) = job(&records(&busy(20_000, 0.4e6, 2)).concat(), "10 Mbit/s", "blue/steep");
-    let two = |seed| Replay {
+    let two = |seed| ReplayJob {
         queues: vec!["drop_tail".parse().unwrap(), job.queues[0].clone()],
         seed,
         ..job.clone()
@@ -225,7 +225,7 @@ fn a_client_can_be_one_flow() {
     let (_dir, job) = job(&records(&packets).concat(), "10 Mbit/s", "drop_tail");
     let flows = |key: &str| {
         let replayed =
-            replay(&Replay { flow_key: key.parse().unwrap(), ..job.clone() }, &()).unwrap();
+            replay(&ReplayJob { flow_key: key.parse().unwrap(), ..job.clone() }, &()).unwrap();
         let mut labels: Vec<_> = first(&replayed)
             .flows
             .as_ref()
@@ -246,7 +246,7 @@ fn a_client_can_be_one_flow() {
 fn flows_that_are_not_listed_are_summed_up() {
     let (_dir, job) = job(&records(&busy(2_000, 0.4e6, 0)).concat(), "10 Mbit/s", "drop_tail");
     let all = replay(&job, &()).unwrap();
-    let few = replay(&Replay { listed: 3, ..job }, &()).unwrap();
+    let few = replay(&ReplayJob { listed: 3, ..job }, &()).unwrap();
     let (all, few) = (first(&all).flows.as_ref().unwrap(), first(&few).flows.as_ref().unwrap());
     assert_eq!((all.len(), few.len(), few[3].label.as_str()), (18, 4, "other flows"));
     let offered = |flows: &[tidegate_report::Flow]| {
@@ -270,12 +270,14 @@ fn the_series_has_a_bound_and_adds_up() {
     let (end, step) = (series.time_s[series.time_s.len() - 1], series.time_s[0]);
     assert!(end <= duration && end > duration - step);
     let line = |what| series.lines.iter().filter(move |l| l.what == what);
-    let sent: f64 =
-        line(Quantity::Throughput).flat_map(|l| &l.values).map(|v| v.unwrap() * step / 8.0).sum();
+    let sent: f64 = line(SeriesQuantity::Throughput)
+        .flat_map(|l| &l.values)
+        .map(|v| v.unwrap() * step / 8.0)
+        .sum();
     let told = first(&replayed).aggregate.throughput_bps.unwrap().mean() * duration / 8.0;
     assert!(sent <= told && sent > told * 0.998, "{sent} {told}");
-    assert_eq!(line(Quantity::Gauge).map(|l| l.name.as_str()).collect::<Vec<_>>(), ["p_m"]);
-    assert!(line(Quantity::Queue).flat_map(|l| &l.values).any(|v| v.unwrap() > 10.0));
+    assert_eq!(line(SeriesQuantity::Gauge).map(|l| l.name.as_str()).collect::<Vec<_>>(), ["p_m"]);
+    assert!(line(SeriesQuantity::Queue).flat_map(|l| &l.values).any(|v| v.unwrap() > 10.0));
 }
 
 #[test]
@@ -301,7 +303,7 @@ fn files_without_a_packet() {
         matches!(refuse(b"once upon a time"), ReplayError::Capture(e) if e.fault == Fault::NotACapture)
     );
     assert!(matches!(refuse(b""), ReplayError::Capture(e) if e.fault == Fault::NotACapture));
-    let missing = Replay::new(
+    let missing = ReplayJob::new(
         PathBuf::from("no/such.pcap"),
         Rate::from_bps(1),
         vec!["drop_tail".parse().unwrap()],

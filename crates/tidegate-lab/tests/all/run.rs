@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::jobs;
 use crate::jobs::in_repository;
 use tidegate_lab::{
-    Job, Outcome, Progress, QueueSpec, RunError, Scenario, Watch, check, results, run,
+    Job, Progress, QueueOutcome, QueueSpec, RunError, Scenario, Watch, check, results, run,
 };
 
 fn flood(sets: &[&str]) -> Scenario {
@@ -20,8 +20,8 @@ fn job(scenario: Scenario, queues: &[&str]) -> Job {
 }
 
 /// Outcomes without the one figure that differs from run to run.
-fn timeless(outcomes: Vec<Outcome>) -> Vec<Outcome> {
-    let strip = |mut outcome: Outcome| {
+fn timeless(outcomes: Vec<QueueOutcome>) -> Vec<QueueOutcome> {
+    let strip = |mut outcome: QueueOutcome| {
         assert!(outcome.document.wall_s.take().unwrap() >= 0.0);
         outcome
     };
@@ -218,7 +218,7 @@ fn the_watched_links_queue_is_the_one_that_is_named() {
     let own = read("queue = \"sfb/paper as OWN\"");
     let alone = outcome(&own, &own.own_queue().to_string());
     assert_eq!((alone.document.label.as_str(), alone.document.queue.name.as_str()), ("OWN", "sfb"));
-    assert!(alone.series.lines.iter().any(|l| l.what == tidegate_report::Quantity::Gauge));
+    assert!(alone.series.lines.iter().any(|l| l.what == tidegate_report::SeriesQuantity::Gauge));
     // The link without one keeps the scenario's: with drop_tail there, nothing but the first link
     // differs.
     let named = read("").with_queue("drop_tail".parse().unwrap()).unwrap();

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use tidegate::Span;
 use tidegate::config::Value;
 use tidegate_lab::scenario::{Connection, Drawn, Network, Source, Start};
-use tidegate_lab::{Place, Problem, Problems, Scenario, Set};
+use tidegate_lab::{Override, Place, Problem, Problems, Scenario};
 
 const GOOD: &str = r#"
 title = "A flood against twenty TCP users"
@@ -60,7 +60,7 @@ to = ["B", "C"]
 "#;
 
 fn parse(text: &str, sets: &[&str]) -> Result<Scenario, Problems> {
-    let sets: Vec<Set> = sets.iter().map(|s| s.parse().unwrap()).collect();
+    let sets: Vec<Override> = sets.iter().map(|s| s.parse().unwrap()).collect();
     Scenario::parse(text.as_bytes(), "dir/flood.toml", &sets)
 }
 
@@ -942,7 +942,7 @@ fn bad_overrides_are_named() {
         assert!(problem.to_string().starts_with(&format!("--set {set}: ")));
     }
     for form in ["run.duration", "=5", ""] {
-        assert!(form.parse::<Set>().unwrap_err().why.contains("path=value"), "{form}");
+        assert!(form.parse::<Override>().unwrap_err().why.contains("path=value"), "{form}");
     }
 }
 

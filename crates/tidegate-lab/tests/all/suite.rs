@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::Value;
 use tidegate_lab::folder::Folder;
 use tidegate_lab::foreign::Foreign;
-use tidegate_lab::suite::{self, Asked, Length, Scores, Suite};
+use tidegate_lab::suite::{self, Scores, Suite, SuiteLength, SuiteRequest};
 use tidegate_lab::{Progress, QueueSpec, Scenario, Watch};
 use tidegate_report::Document;
 
@@ -84,9 +84,9 @@ fn small() -> Suite {
     Suite::read(&folder(SUITE)).unwrap()
 }
 
-fn asked<'s>(suite: &'s Suite, queues: &[&str]) -> Asked<'s> {
+fn asked<'s>(suite: &'s Suite, queues: &[&str]) -> SuiteRequest<'s> {
     let queues = queues.iter().map(|text| text.parse().unwrap()).collect();
-    Asked { suite, tests: vec![0, 1], queues, length: Length::Full, seeds: None }
+    SuiteRequest { suite, tests: vec![0, 1], queues, length: SuiteLength::Full, seeds: None }
 }
 
 /// Counts replications.

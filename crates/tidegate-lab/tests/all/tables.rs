@@ -1,6 +1,6 @@
 //! Tables and values of the wrong kind: each refusal with its place and its words, whatever the
 //! scenario means by them.
-use tidegate_lab::reader::File;
+use tidegate_lab::reader::FileKind;
 use tidegate_lab::{Place, Problem, Problems, Scenario};
 
 use crate::refusals::{changed, refused, refused_there, said, set};
@@ -291,7 +291,7 @@ fn twenty_problems_are_shown() {
 
 #[test]
 fn a_file_is_refused_as_a_whole() {
-    let file = File { kind: "a shape", least: "[corner]" };
+    let file = FileKind { kind: "a shape", least: "[corner]" };
     let told = |bytes: &[u8]| file.text(bytes, "s.toml").unwrap_err().to_string();
     assert_eq!(told(b" \n"), "s.toml: is empty; a shape has at least [corner]");
     let line = "s.toml: is no text: line 2 is not UTF-8 (byte 5)";

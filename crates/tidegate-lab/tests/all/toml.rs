@@ -2,7 +2,7 @@
 //! are too large.
 use proptest::prelude::*;
 use tidegate_lab::Place;
-use tidegate_lab::reader::{Document, Kind, Node, cut};
+use tidegate_lab::reader::{Node, TomlDocument, TomlValue, cut};
 
 use crate::refusals::{changed, refused, refused_there};
 
@@ -91,7 +91,7 @@ fn what_the_parser_says_itself() {
 #[test]
 fn depth_has_a_limit() {
     let text = format!("{BASE}deep = {}{}\n", "[".repeat(500), "]".repeat(500));
-    let told = Document { file: "s.toml", text: &text, sets: &[] }.read().unwrap_err();
+    let told = TomlDocument { file: "s.toml", text: &text, sets: &[] }.read().unwrap_err();
     assert_eq!((told.len(), told[0].why.as_str()), (1, "nested too deeply"));
     let Place::Line { line, column, .. } = told[0].place else { panic!("{:?}", told[0].place) };
     assert!(line == 13 && (8..508).contains(&column), "{line}:{column}");
@@ -131,11 +131,11 @@ fn twenty_numbers_that_are_too_large_have_a_message_each() {
         (0..count).map(|i| format!("k{i} = 1{:030}\n", i)).collect::<String>()
     };
     let large = |text: &str| -> Result<usize, String> {
-        let root = Document { file: "s.toml", text, sets: &[] }.read();
+        let root = TomlDocument { file: "s.toml", text, sets: &[] }.read();
         let root = root.map_err(|problems| problems[0].to_string())?;
-        let Kind::Table(entries) = root.kind else { panic!("a root is a table") };
+        let TomlValue::Table(entries) = root.kind else { panic!("a root is a table") };
         for (i, entry) in entries.iter().enumerate() {
-            let Kind::Large(digits) = &entry.node.kind else { panic!("{entry:?}") };
+            let TomlValue::Large(digits) = &entry.node.kind else { panic!("{entry:?}") };
             assert_eq!(digits, &format!("1{i:030}"));
             assert_eq!(entry.node.what(), "a number");
         }
@@ -148,14 +148,14 @@ fn twenty_numbers_that_are_too_large_have_a_message_each() {
 
 /// The tree of `text`.
 fn tree(text: &str) -> Node {
-    Document { file: "s.toml", text, sets: &[] }.read().unwrap_or_else(|e| panic!("{e:?}"))
+    TomlDocument { file: "s.toml", text, sets: &[] }.read().unwrap_or_else(|e| panic!("{e:?}"))
 }
 
 #[test]
 fn every_kind_of_value_is_told_and_shown() {
     let text = "text = 'a'\nwhole = -3\nnumber = 2.50\nflag = true\nlist = [1]\ntable = { a = 1 }\n\
                 lines = \"a\\nb\"\n";
-    let Kind::Table(entries) = tree(text).kind else { panic!("a root is a table") };
+    let TomlValue::Table(entries) = tree(text).kind else { panic!("a root is a table") };
     let told: Vec<(&str, &str, String)> =
         entries.iter().map(|e| (e.key.as_str(), e.node.what(), e.node.shown())).collect();
     let expected = [
@@ -175,7 +175,7 @@ fn a_place_is_shown_as_a_terminal_can() {
     // Lines that end as Windows has them, a tab, and letters of several bytes before the place.
     let text = BASE.replace('\n', "\r\n");
     let text = changed(&text, DURATION, "\tseeds = 0 # Häuser");
-    let doc = Document { file: "s.toml", text: &text, sets: &[] };
+    let doc = TomlDocument { file: "s.toml", text: &text, sets: &[] };
     let told = tidegate_lab::Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_err();
     let why = "must lie in 1 to 10000";
     let shown =
@@ -208,8 +208,8 @@ proptest! {
             let behind = key + format!("k{i}{space} = ").len();
             expected.push((2 * i + 2, key, behind, value.to_string()));
         }
-        let doc = Document { file: "s.toml", text: &text, sets: &[] };
-        let Kind::Table(entries) = doc.read().unwrap().kind else { panic!("a root is a table") };
+        let doc = TomlDocument { file: "s.toml", text: &text, sets: &[] };
+        let TomlValue::Table(entries) = doc.read().unwrap().kind else { panic!("a root is a table") };
         let place = |origin| match doc.place(origin) {
             Place::Line { line, column, .. } => (line, column),
             other => panic!("{other:?}"),

@@ -1,7 +1,7 @@
 //! What most tests begin with: a scenario from text, a job of it, and the documents that it makes.
 use std::path::{Path, PathBuf};
 
-use tidegate_lab::{Job, Scenario, Set, run};
+use tidegate_lab::{Job, Override, Scenario, run};
 use tidegate_report::Document;
 
 /// A path in the repository.
@@ -18,7 +18,7 @@ pub fn scenario(text: &str) -> Scenario {
 /// The scenario in this file of the repository, with `sets` as on the command line.
 #[track_caller]
 pub fn shipped(path: &str, sets: &[&str]) -> Scenario {
-    let sets: Vec<Set> = sets.iter().map(|set| set.parse().unwrap()).collect();
+    let sets: Vec<Override> = sets.iter().map(|set| set.parse().unwrap()).collect();
     Scenario::open(&in_repository(path), &sets).unwrap_or_else(|e| panic!("{e}"))
 }
 

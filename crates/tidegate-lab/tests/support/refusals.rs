@@ -1,5 +1,5 @@
 //! Texts that cannot be, with a mark «…» at the place that the message must show.
-use tidegate_lab::{Problems, Scenario, Set};
+use tidegate_lab::{Override, Problems, Scenario};
 
 /// A change of a text and the message `field = value: why` that it must lead to.
 pub type Case<'c> = (&'c str, &'c str, &'c str);
@@ -39,7 +39,7 @@ pub fn accepted(text: &str) -> Scenario {
 /// What is said of `base` with this override.
 #[track_caller]
 pub fn set(base: &str, set: &str) -> String {
-    let sets: [Set; 1] = [set.parse().unwrap()];
+    let sets: [Override; 1] = [set.parse().unwrap()];
     match Scenario::parse(base.as_bytes(), "s.toml", &sets) {
         Ok(_) => panic!("accepted with {set}"),
         Err(problems) => problems.to_string(),

@@ -1,7 +1,7 @@
 //! The papers of the repository, as `tidegate paper` finds them.
 use std::path::{Path, PathBuf};
 
-use tidegate_lab::paper::{Asked, Folder, Length, Paper, shelved};
+use tidegate_lab::paper::{Folder, Length, Paper, PaperRequest, shelved};
 
 /// All of them, in the order of their folders.
 pub fn shipped() -> Vec<Paper> {
@@ -50,7 +50,7 @@ pub fn explained(results: &str) -> u32 {
 }
 
 /// All experiments of `papers`, at full length and with their own seeds.
-pub fn everything(papers: &[Paper]) -> Asked<'_> {
+pub fn everything(papers: &[Paper]) -> PaperRequest<'_> {
     let experiments = papers.iter().flat_map(|p| &p.experiments).map(|e| e.id.clone()).collect();
-    Asked { papers, experiments, length: Length::Full, seeds: None, only_tested: false }
+    PaperRequest { papers, experiments, length: Length::Full, seeds: None, only_tested: false }
 }

@@ -58,7 +58,7 @@ pub use error::{CaptureError, Fault, Within};
 use pcap::Pcap;
 use pcapng::PcapNg;
 pub use skips::{Skipped, Skips};
-use source::{GZIP, Source};
+use source::{CaptureSource, GZIP};
 
 /// The most captured bytes a frame may have: what capturing programs allow for a snap length.
 pub const MAX_FRAME: u32 = 262_144;
@@ -70,8 +70,8 @@ const READ_AHEAD: usize = 1 << 16;
 /// A capture being read.
 #[derive(Debug)]
 pub struct Capture<R> {
-    source: Source<R>,
-    format: Format,
+    source: CaptureSource<R>,
+    format: CaptureFormat,
     clock: Clock,
     /// The bytes of the current frame; at most [`MAX_FRAME`].
     frame: Vec<u8>,
@@ -81,7 +81,7 @@ pub struct Capture<R> {
 }
 
 #[derive(Debug)]
-enum Format {
+enum CaptureFormat {
     Pcap(Pcap),
     PcapNg(PcapNg),
 }
@@ -145,7 +145,7 @@ impl<R: Read> Capture<R> {
     /// # Errors
     /// When it cannot be read or does not begin as a capture does.
     pub fn from_reader(reader: R) -> Result<Self, CaptureError> {
-        let mut source = Source::new(reader)?;
+        let mut source = CaptureSource::new(reader)?;
         let format = read_format(&mut source).map_err(|error| error.after(0, source.within()))?;
         let (clock, skips) = (Clock::default(), Skips::default());
         Ok(Capture {
@@ -191,8 +191,8 @@ impl<R: Read> Capture<R> {
 
     fn advance(&mut self) -> Result<Option<(Time, Record)>, CaptureError> {
         let record = match &mut self.format {
-            Format::Pcap(pcap) => pcap.next(&mut self.source, &mut self.frame)?,
-            Format::PcapNg(pcapng) => {
+            CaptureFormat::Pcap(pcap) => pcap.next(&mut self.source, &mut self.frame)?,
+            CaptureFormat::PcapNg(pcapng) => {
                 pcapng.next(&mut self.source, &mut self.frame, &mut self.skips)?
             }
         };
@@ -246,7 +246,7 @@ impl<R: Read> Capture<R> {
 }
 
 /// Reads the beginning of a file, which says what it is.
-fn read_format<R: Read>(source: &mut Source<R>) -> Result<Format, CaptureError> {
+fn read_format<R: Read>(source: &mut CaptureSource<R>) -> Result<CaptureFormat, CaptureError> {
     let mut magic = [0; 4];
     let got = source.read(&mut magic)?;
     match magic {
@@ -256,9 +256,9 @@ fn read_format<R: Read>(source: &mut Source<R>) -> Result<Format, CaptureError> 
             0,
             format!("no capture: the file has only {got} bytes"),
         )),
-        pcapng::MAGIC => PcapNg::read_header(source).map(Format::PcapNg),
+        pcapng::MAGIC => PcapNg::read_header(source).map(CaptureFormat::PcapNg),
         _ => match Pcap::from_magic(magic) {
-            Some(pcap) => pcap.read_header(source).map(Format::Pcap),
+            Some(pcap) => pcap.read_header(source).map(CaptureFormat::Pcap),
             None => Err(CaptureError::new(Fault::NotACapture, 0, not_a_capture(magic))),
         },
     }

@@ -2,13 +2,13 @@
 use std::io::Read;
 
 use super::error::{CaptureError, Fault};
-use super::source::{Order, Source};
+use super::source::{CaptureSource, Endianness};
 use super::{MAX_FRAME, Record};
 use crate::frame::LinkType;
 
 #[derive(Debug)]
 pub(super) struct Pcap {
-    order: Order,
+    order: Endianness,
     fraction: Fraction,
     link: LinkType,
 }
@@ -34,17 +34,20 @@ impl Pcap {
     /// What the first four bytes of a file tell; `None` when they are not pcap's.
     pub(super) fn from_magic(magic: [u8; 4]) -> Option<Pcap> {
         let (order, fraction) = match magic {
-            [0xd4, 0xc3, 0xb2, 0xa1] => (Order::Little, Fraction::Micros),
-            [0xa1, 0xb2, 0xc3, 0xd4] => (Order::Big, Fraction::Micros),
-            [0x4d, 0x3c, 0xb2, 0xa1] => (Order::Little, Fraction::Nanos),
-            [0xa1, 0xb2, 0x3c, 0x4d] => (Order::Big, Fraction::Nanos),
+            [0xd4, 0xc3, 0xb2, 0xa1] => (Endianness::Little, Fraction::Micros),
+            [0xa1, 0xb2, 0xc3, 0xd4] => (Endianness::Big, Fraction::Micros),
+            [0x4d, 0x3c, 0xb2, 0xa1] => (Endianness::Little, Fraction::Nanos),
+            [0xa1, 0xb2, 0x3c, 0x4d] => (Endianness::Big, Fraction::Nanos),
             _ => return None,
         };
         Some(Pcap { order, fraction, link: LinkType::Ethernet })
     }
 
     /// Reads the file header behind the first four bytes.
-    pub(super) fn read_header<R: Read>(self, source: &mut Source<R>) -> Result<Pcap, CaptureError> {
+    pub(super) fn read_header<R: Read>(
+        self,
+        source: &mut CaptureSource<R>,
+    ) -> Result<Pcap, CaptureError> {
         let rest: [u8; 20] = source.take(0, "the file header")?;
         let version = (self.order.u16(&rest, 0), self.order.u16(&rest, 2));
         if version.0 != 2 {
@@ -62,7 +65,7 @@ impl Pcap {
     /// Reads the next record, its bytes into `frame`.
     pub(super) fn next<R: Read>(
         &mut self,
-        source: &mut Source<R>,
+        source: &mut CaptureSource<R>,
         frame: &mut Vec<u8>,
     ) -> Result<Option<Record>, CaptureError> {
         let at = source.offset();

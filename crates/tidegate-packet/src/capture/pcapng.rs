@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::error::{CaptureError, Fault};
 use super::skips::Skips;
-use super::source::{Order, Source};
+use super::source::{CaptureSource, Endianness};
 use super::{MAX_FRAME, Record};
 use crate::frame::{LinkType, UnsupportedLinkType};
 
@@ -30,13 +30,13 @@ const MAX_INTERFACES: usize = 4096;
 
 #[derive(Debug)]
 pub(super) struct PcapNg {
-    order: Order,
+    order: Endianness,
     /// Of the current section.
-    interfaces: Vec<Interface>,
+    interfaces: Vec<PcapngInterface>,
 }
 
 #[derive(Clone, Debug)]
-struct Interface {
+struct PcapngInterface {
     link: Result<LinkType, UnsupportedLinkType>,
     /// The most bytes it captures of a frame; 0 for no limit.
     snap_len: u32,
@@ -77,7 +77,7 @@ impl Resolution {
 }
 
 /// The block being read.
-struct Block {
+struct PcapngBlock {
     /// Where it begins in the file.
     at: u64,
     /// Its length, all in all.
@@ -87,15 +87,15 @@ struct Block {
     what: &'static str,
 }
 
-impl Block {
+impl PcapngBlock {
     fn damaged<T>(&self, why: String) -> Result<T, CaptureError> {
         Err(CaptureError::new(Fault::Damaged, self.at, why))
     }
 
     /// The block that begins at byte `at` and says that it is `len` long; `read` of it have been
     /// read.
-    fn new(at: u64, len: u32, read: u32, what: &'static str) -> Result<Block, CaptureError> {
-        let block = Block { at, len, left: len.saturating_sub(read + 4), what };
+    fn new(at: u64, len: u32, read: u32, what: &'static str) -> Result<PcapngBlock, CaptureError> {
+        let block = PcapngBlock { at, len, left: len.saturating_sub(read + 4), what };
         if len < read + 4 || !len.is_multiple_of(4) {
             return block.damaged(format!(
                 "{what} of {len} bytes, where at least {} and a multiple of 4 are due",
@@ -124,13 +124,17 @@ impl Block {
 
     fn take<const N: usize, R: Read>(
         &mut self,
-        source: &mut Source<R>,
+        source: &mut CaptureSource<R>,
     ) -> Result<[u8; N], CaptureError> {
         self.reserve(N as u32)?;
         source.take(self.at, self.what)
     }
 
-    fn skip<R: Read>(&mut self, source: &mut Source<R>, len: u32) -> Result<(), CaptureError> {
+    fn skip<R: Read>(
+        &mut self,
+        source: &mut CaptureSource<R>,
+        len: u32,
+    ) -> Result<(), CaptureError> {
         self.reserve(len)?;
         source.skip(len, self.at, self.what)
     }
@@ -138,7 +142,7 @@ impl Block {
     /// Reads a frame of `len` bytes.
     fn frame<R: Read>(
         &mut self,
-        source: &mut Source<R>,
+        source: &mut CaptureSource<R>,
         frame: &mut Vec<u8>,
         len: u32,
     ) -> Result<(), CaptureError> {
@@ -151,7 +155,11 @@ impl Block {
     }
 
     /// Passes over the rest and checks the length behind it.
-    fn finish<R: Read>(mut self, source: &mut Source<R>, order: Order) -> Result<(), CaptureError> {
+    fn finish<R: Read>(
+        mut self,
+        source: &mut CaptureSource<R>,
+        order: Endianness,
+    ) -> Result<(), CaptureError> {
         self.skip(source, self.left)?;
         let behind = order.u32(&source.take::<4>(self.at, self.what)?, 0);
         if behind != self.len {
@@ -166,9 +174,11 @@ impl Block {
 
 impl PcapNg {
     /// Reads the first section header behind its first four bytes.
-    pub(super) fn read_header<R: Read>(source: &mut Source<R>) -> Result<PcapNg, CaptureError> {
+    pub(super) fn read_header<R: Read>(
+        source: &mut CaptureSource<R>,
+    ) -> Result<PcapNg, CaptureError> {
         let len = source.take(0, "the first section header")?;
-        let mut pcapng = PcapNg { order: Order::Little, interfaces: Vec::new() };
+        let mut pcapng = PcapNg { order: Endianness::Little, interfaces: Vec::new() };
         pcapng.section(source, 0, len)?;
         Ok(pcapng)
     }
@@ -176,7 +186,7 @@ impl PcapNg {
     /// Reads blocks up to the next packet, its bytes into `frame`.
     pub(super) fn next<R: Read>(
         &mut self,
-        source: &mut Source<R>,
+        source: &mut CaptureSource<R>,
         frame: &mut Vec<u8>,
         skips: &mut Skips,
     ) -> Result<Option<Record>, CaptureError> {
@@ -189,23 +199,23 @@ impl PcapNg {
                     self.section(source, at, [header[4], header[5], header[6], header[7]])?
                 }
                 INTERFACE => {
-                    self.interface(source, Block::new(at, len, 8, "an interface block")?)?
+                    self.interface(source, PcapngBlock::new(at, len, 8, "an interface block")?)?
                 }
                 ENHANCED_PACKET | OBSOLETE_PACKET => {
-                    let block = Block::new(at, len, 8, "a packet block")?;
+                    let block = PcapngBlock::new(at, len, 8, "a packet block")?;
                     match self.packet(source, block, kind, frame, skips)? {
                         Some(record) => return Ok(Some(record)),
                         None => continue,
                     }
                 }
                 SIMPLE_PACKET => {
-                    let block = Block::new(at, len, 8, "a simple packet block")?;
+                    let block = PcapngBlock::new(at, len, 8, "a simple packet block")?;
                     match self.simple_packet(source, block, frame, skips)? {
                         Some(record) => return Ok(Some(record)),
                         None => continue,
                     }
                 }
-                _ => Block::new(at, len, 8, "a block")?.finish(source, self.order)?,
+                _ => PcapngBlock::new(at, len, 8, "a block")?.finish(source, self.order)?,
             }
         }
     }
@@ -214,21 +224,21 @@ impl PcapNg {
     /// holds.
     fn section<R: Read>(
         &mut self,
-        source: &mut Source<R>,
+        source: &mut CaptureSource<R>,
         at: u64,
         len: [u8; 4],
     ) -> Result<(), CaptureError> {
         let what = "a section header";
         self.order = match source.take(at, what)? {
-            [0x4d, 0x3c, 0x2b, 0x1a] => Order::Little,
-            [0x1a, 0x2b, 0x3c, 0x4d] => Order::Big,
+            [0x4d, 0x3c, 0x2b, 0x1a] => Endianness::Little,
+            [0x1a, 0x2b, 0x3c, 0x4d] => Endianness::Big,
             mark => {
                 let why =
                     format!("a section header with {mark:02x?} in place of the byte-order mark");
                 return Err(CaptureError::new(Fault::Damaged, at, why));
             }
         };
-        let mut block = Block::new(at, self.order.u32(&len, 0), 12, what)?;
+        let mut block = PcapngBlock::new(at, self.order.u32(&len, 0), 12, what)?;
         let version: [u8; 4] = block.take(source)?;
         let (major, minor) = (self.order.u16(&version, 0), self.order.u16(&version, 2));
         if major != 1 {
@@ -241,14 +251,14 @@ impl PcapNg {
 
     fn interface<R: Read>(
         &mut self,
-        source: &mut Source<R>,
-        mut block: Block,
+        source: &mut CaptureSource<R>,
+        mut block: PcapngBlock,
     ) -> Result<(), CaptureError> {
         if self.interfaces.len() == MAX_INTERFACES {
             return block.damaged(format!("more than {MAX_INTERFACES} interfaces in a section"));
         }
         let fixed: [u8; 8] = block.take(source)?;
-        let mut interface = Interface {
+        let mut interface = PcapngInterface {
             link: LinkType::from_code(self.order.u16(&fixed, 0) as u32),
             snap_len: self.order.u32(&fixed, 4),
             resolution: Resolution::Decimal(6),
@@ -267,8 +277,8 @@ impl PcapNg {
                 (IF_TSOFFSET, 8) => {
                     let value: [u8; 8] = block.take(source)?;
                     interface.offset = match self.order {
-                        Order::Little => i64::from_le_bytes(value),
-                        Order::Big => i64::from_be_bytes(value),
+                        Endianness::Little => i64::from_le_bytes(value),
+                        Endianness::Big => i64::from_be_bytes(value),
                     };
                 }
                 (IF_NAME, _) if interface.link.is_err() => {
@@ -291,8 +301,8 @@ impl PcapNg {
 
     fn packet<R: Read>(
         &self,
-        source: &mut Source<R>,
-        mut block: Block,
+        source: &mut CaptureSource<R>,
+        mut block: PcapngBlock,
         kind: u32,
         frame: &mut Vec<u8>,
         skips: &mut Skips,
@@ -318,8 +328,8 @@ impl PcapNg {
     /// captured.
     fn simple_packet<R: Read>(
         &self,
-        source: &mut Source<R>,
-        mut block: Block,
+        source: &mut CaptureSource<R>,
+        mut block: PcapngBlock,
         frame: &mut Vec<u8>,
         skips: &mut Skips,
     ) -> Result<Option<Record>, CaptureError> {
@@ -338,10 +348,10 @@ impl PcapNg {
     /// be read.
     fn interface_of(
         &self,
-        block: &Block,
+        block: &PcapngBlock,
         index: u32,
         skips: &mut Skips,
-    ) -> Result<Option<(&Interface, LinkType)>, CaptureError> {
+    ) -> Result<Option<(&PcapngInterface, LinkType)>, CaptureError> {
         let Some(interface) = self.interfaces.get(index as usize) else {
             let known = self.interfaces.len();
             return block

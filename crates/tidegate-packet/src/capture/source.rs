@@ -9,8 +9,8 @@ use super::error::{CaptureError, Fault, Within};
 pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 #[derive(Debug)]
-pub(super) struct Source<R> {
-    stream: Stream<R>,
+pub(super) struct CaptureSource<R> {
+    stream: CaptureStream<R>,
     /// Bytes of the capture, unpacked.
     offset: u64,
 }
@@ -18,23 +18,23 @@ pub(super) struct Source<R> {
 /// The bytes of a capture. Unpacking takes a window of 32 kB and buffers, however long the file and
 /// whatever it says.
 #[derive(Debug)]
-enum Stream<R> {
-    Plain(Whole<R>),
+enum CaptureStream<R> {
+    Plain(WholeFile<R>),
     /// One or several packed streams, one behind the other, as gzip itself reads them.
-    Packed(Box<MultiGzDecoder<Whole<R>>>),
+    Packed(Box<MultiGzDecoder<WholeFile<R>>>),
 }
 
 /// A file from its beginning: the bytes that said what it is, then the others.
-type Whole<R> = Chain<Cursor<Vec<u8>>, Counted<R>>;
+type WholeFile<R> = Chain<Cursor<Vec<u8>>, CountingReader<R>>;
 
 /// A reader that counts.
 #[derive(Debug)]
-struct Counted<R> {
+struct CountingReader<R> {
     reader: R,
     count: u64,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let got = self.reader.read(into)?;
         self.count += got as u64;
@@ -44,18 +44,18 @@ impl<R: Read> Read for Counted<R> {
 
 /// The order of bytes in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum Endianness {
     Little,
     Big,
 }
 
-impl Order {
+impl Endianness {
     /// The 16-bit number at `at`, which must be within `bytes`.
     pub(super) fn u16<const N: usize>(self, bytes: &[u8; N], at: usize) -> u16 {
         let pair = [bytes[at], bytes[at + 1]];
         match self {
-            Order::Little => u16::from_le_bytes(pair),
-            Order::Big => u16::from_be_bytes(pair),
+            Endianness::Little => u16::from_le_bytes(pair),
+            Endianness::Big => u16::from_be_bytes(pair),
         }
     }
 
@@ -63,16 +63,16 @@ impl Order {
     pub(super) fn u32<const N: usize>(self, bytes: &[u8; N], at: usize) -> u32 {
         let four = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
         match self {
-            Order::Little => u32::from_le_bytes(four),
-            Order::Big => u32::from_be_bytes(four),
+            Endianness::Little => u32::from_le_bytes(four),
+            Endianness::Big => u32::from_be_bytes(four),
         }
     }
 }
 
-impl<R: Read> Source<R> {
+impl<R: Read> CaptureSource<R> {
     /// Looks at the first two bytes of `reader` to see whether the rest is packed.
-    pub(super) fn new(reader: R) -> Result<Source<R>, CaptureError> {
-        let mut counted = Counted { reader, count: 0 };
+    pub(super) fn new(reader: R) -> Result<CaptureSource<R>, CaptureError> {
+        let mut counted = CountingReader { reader, count: 0 };
         let mut first = Vec::with_capacity(GZIP.len());
         (&mut counted)
             .take(GZIP.len() as u64)
@@ -81,11 +81,11 @@ impl<R: Read> Source<R> {
         let packed = first == GZIP;
         let whole = Cursor::new(first).chain(counted);
         let stream = if packed {
-            Stream::Packed(Box::new(MultiGzDecoder::new(whole)))
+            CaptureStream::Packed(Box::new(MultiGzDecoder::new(whole)))
         } else {
-            Stream::Plain(whole)
+            CaptureStream::Plain(whole)
         };
-        Ok(Source { stream, offset: 0 })
+        Ok(CaptureSource { stream, offset: 0 })
     }
 
     /// Bytes of the capture read so far.
@@ -96,16 +96,16 @@ impl<R: Read> Source<R> {
     /// Bytes of the file read so far; of a packed one some ahead.
     pub(super) fn file_offset(&self) -> u64 {
         match &self.stream {
-            Stream::Plain(_) => self.offset,
-            Stream::Packed(packed) => packed.get_ref().get_ref().1.count,
+            CaptureStream::Plain(_) => self.offset,
+            CaptureStream::Packed(packed) => packed.get_ref().get_ref().1.count,
         }
     }
 
     /// Where offsets count.
     pub(super) fn within(&self) -> Within {
         match &self.stream {
-            Stream::Plain(_) => Within::File,
-            Stream::Packed(_) => Within::Gzip,
+            CaptureStream::Plain(_) => Within::File,
+            CaptureStream::Packed(_) => Within::Gzip,
         }
     }
 
@@ -114,8 +114,8 @@ impl<R: Read> Source<R> {
         let mut got = 0;
         while got < into.len() {
             let read = match &mut self.stream {
-                Stream::Plain(file) => file.read(&mut into[got..]),
-                Stream::Packed(packed) => packed.read(&mut into[got..]),
+                CaptureStream::Plain(file) => file.read(&mut into[got..]),
+                CaptureStream::Packed(packed) => packed.read(&mut into[got..]),
             };
             match read {
                 Ok(0) => break,

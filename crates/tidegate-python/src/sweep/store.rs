@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tidegate_lab::results::Begun;
-use tidegate_lab::study::{self, Asked, Part, Shard, SweepError, Wanted};
+use tidegate_lab::study::{self, Part, Shard, SweepError, SweepRequest, WantedTables};
 
 use super::heard::Heard;
 use super::study::{Replications, Study};
@@ -98,7 +98,7 @@ impl Store {
         shard: Option<&str>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(u64, u64)> {
-        let asked = Asked { threads, shard: part(py, shard)? };
+        let asked = SweepRequest { threads, shard: part(py, shard)? };
         let heard = Heard::default();
         let look = |py: Python<'_>| heard.tell(py, progress.as_ref());
         let swept = attended_by(py, &heard.stop, look, || {
@@ -125,7 +125,7 @@ impl Store {
     ) -> PyResult<Published> {
         let (of, dir) = (&study.prepared.study, &self.dir);
         let (tables, drawn) = self.with(py, |store| {
-            let wanted = Wanted { keep: &|name: &str| of.draws(name), csv };
+            let wanted = WantedTables { keep: &|name: &str| of.draws(name), csv };
             let tables = study::tables(&study.prepared, store, dir, wanted)?;
             let drawn = study::plots(of, &tables, dir)?;
             study::mark(&study.prepared, dir, self.begun.how(command, vec![]))?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tidegate_lab::results::pieces;
-use tidegate_lab::study::{Answer, Drawn, Study, Tables};
+use tidegate_lab::study::{DrawnPlot, GroupShare, Study, Tables};
 
 use crate::table::Table;
 
@@ -40,7 +40,7 @@ impl Published {
         dir: &Path,
         study: &Study,
         tables: Tables,
-        drawn: Vec<Drawn>,
+        drawn: Vec<DrawnPlot>,
     ) -> PyResult<Published> {
         let open = |name: &str| File::open(dir.join(name));
         let answers = tables.answers.iter().map(|answer| answer.words(study));
@@ -48,7 +48,7 @@ impl Published {
             groups: open("groups.parquet")?,
             summary: open("summary.parquet")?,
             flows: study.flows.then(|| open("flows.parquet")).transpose()?,
-            answers: [Answer::HEAD.map(String::from)].into_iter().chain(answers).collect(),
+            answers: [GroupShare::HEAD.map(String::from)].into_iter().chain(answers).collect(),
             plots: drawn.into_iter().map(|d| (d.name, d.files, d.notes, d.refused)).collect(),
             rows: tables.rows,
             missing: tables.missing,

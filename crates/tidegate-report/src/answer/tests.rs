@@ -255,7 +255,8 @@ fn who_offends_asks_for_more_than_is_fair_and_heeds_nothing() {
     assert!(offends(&group("udp", 1.0, heedless)), "what it asks for is not known");
 }
 
-/// Of many groups the sentences name those farthest from their share, and always the one that decides.
+/// Of many groups the sentences name those farthest from their share, and always the one that
+/// decides.
 #[test]
 fn of_many_groups_three_are_spelt_out() {
     let shares = [("a", 1.0), ("b", 0.9), ("c", 3.0), ("d", 0.2), ("e", 1.1), ("f", 2.0)];

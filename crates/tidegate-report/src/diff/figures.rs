@@ -12,7 +12,7 @@ const CELL: &str = "cell";
 
 /// A metric, as a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name {
+pub struct MetricName {
     /// The column's name.
     pub name: String,
     /// The unit; empty for a pure number.
@@ -23,8 +23,8 @@ pub struct Name {
     pub pool: Pool,
 }
 
-impl Name {
-    fn new(name: String, unit: &str) -> Name {
+impl MetricName {
+    fn new(name: String, unit: &str) -> MetricName {
         let declared = match name.strip_prefix(LINK) {
             Some(own) => find(Aggregate::METRICS, own),
             None => find(Group::METRICS, &name),
@@ -32,7 +32,7 @@ impl Name {
         // A coefficient of variation has no unit, whatever varies.
         let unit = if name.ends_with("_cov") { "" } else { unit };
         let ratio = name == "share" || declared.is_some_and(|metric| metric.shape == "ratio");
-        Name { name, unit: unit.into(), ratio, pool: declared.map_or(Pool::Mean, |m| m.pool) }
+        MetricName { name, unit: unit.into(), ratio, pool: declared.map_or(Pool::Mean, |m| m.pool) }
     }
 }
 
@@ -42,33 +42,33 @@ fn find(metrics: &'static [Metric], name: &str) -> Option<&'static Metric> {
 
 /// The values of a figure.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Values {
+pub enum FigureValues {
     /// Of each seed, in order of seeds.
     BySeed(Vec<(i64, f64)>),
     /// Taken together, of so many replications.
     Together(Figure, usize),
 }
 
-impl Values {
+impl FigureValues {
     /// What they are together.
     pub(super) fn figure(&self, pool: Pool) -> Option<Figure> {
         match self {
-            Values::BySeed(all) => pool.figure(all.iter().map(|(_, value)| Some(*value))),
-            Values::Together(figure, _) => Some(*figure),
+            FigureValues::BySeed(all) => pool.figure(all.iter().map(|(_, value)| Some(*value))),
+            FigureValues::Together(figure, _) => Some(*figure),
         }
     }
 
     pub(super) fn replications(&self) -> usize {
         match self {
-            Values::BySeed(all) => all.len(),
-            Values::Together(_, of) => *of,
+            FigureValues::BySeed(all) => all.len(),
+            FigureValues::Together(_, of) => *of,
         }
     }
 
     /// Whether nothing tells them apart.
-    pub(super) fn same_as(&self, other: &Values) -> bool {
+    pub(super) fn same_as(&self, other: &FigureValues) -> bool {
         match (self, other) {
-            (Values::BySeed(a), Values::BySeed(b)) => {
+            (FigureValues::BySeed(a), FigureValues::BySeed(b)) => {
                 a.iter().map(|(_, value)| value).eq(b.iter().map(|(_, value)| value))
             }
             (a, b) => a == b,
@@ -83,9 +83,9 @@ pub struct Figures {
     /// The unit of each key.
     units: Vec<String>,
     places: Vec<Vec<String>>,
-    metrics: Vec<Name>,
+    metrics: Vec<MetricName>,
     /// By metric and place.
-    values: Vec<Vec<Option<Values>>>,
+    values: Vec<Vec<Option<FigureValues>>>,
 }
 
 /// Why a table has no figures.
@@ -129,7 +129,7 @@ impl Figures {
             .filter(|column| matches!(column.values, tidy::Values::Number(_)));
         let (mut metrics, mut values) = (vec![], vec![]);
         for column in figures {
-            let metric = Name::new(column.name.clone(), &column.unit);
+            let metric = MetricName::new(column.name.clone(), &column.unit);
             let of_link = usize::from(metric.name.starts_with(LINK));
             let mut all = vec![vec![]; places.list.len()];
             for (row, place) in rows.iter().enumerate() {
@@ -151,16 +151,18 @@ impl Figures {
         let mut places = Places::default();
         let columns = |metrics: &'static [Metric], lead: &'static str| {
             let of = |metric: &'static Metric| {
-                metric.columns().map(move |name| Name::new(format!("{lead}{name}"), metric.unit))
+                metric
+                    .columns()
+                    .map(move |name| MetricName::new(format!("{lead}{name}"), metric.unit))
             };
-            metrics.iter().flat_map(of).collect::<Vec<Name>>()
+            metrics.iter().flat_map(of).collect::<Vec<MetricName>>()
         };
         let (of_group, of_link) = (columns(Group::METRICS, ""), columns(Aggregate::METRICS, LINK));
-        let metrics = [vec![Name::new("share".into(), "")], of_group, of_link].concat();
+        let metrics = [vec![MetricName::new("share".into(), "")], of_group, of_link].concat();
         let groups = Group::METRICS.iter().map(|metric| metric.columns().count()).sum::<usize>();
         let mut values = vec![vec![]; metrics.len()];
-        let mut put = |metric: usize, place: usize, value: Values| {
-            let column: &mut Vec<Option<Values>> = &mut values[metric];
+        let mut put = |metric: usize, place: usize, value: FigureValues| {
+            let column: &mut Vec<Option<FigureValues>> = &mut values[metric];
             column.resize(column.len().max(place + 1), None);
             column[place] = Some(value);
         };
@@ -174,18 +176,18 @@ impl Figures {
                 let shares = document.seeds.iter().zip(&group.share_by_seed);
                 let shares: Vec<_> = shares.map(|(seed, share)| (*seed as i64, *share)).collect();
                 if !shares.is_empty() {
-                    put(0, place, Values::BySeed(shares));
+                    put(0, place, FigureValues::BySeed(shares));
                 }
                 for (metric, figure) in group.figures().enumerate() {
                     if let Some(figure) = figure {
-                        put(1 + metric, place, Values::Together(figure, of));
+                        put(1 + metric, place, FigureValues::Together(figure, of));
                     }
                 }
             }
             let [_, place] = places.with_link(key(""));
             for (metric, figure) in document.aggregate.figures().enumerate() {
                 if let Some(figure) = figure {
-                    put(1 + groups + metric, place, Values::Together(figure, of));
+                    put(1 + groups + metric, place, FigureValues::Together(figure, of));
                 }
             }
         }
@@ -210,11 +212,11 @@ impl Figures {
     }
 
     /// The metrics, in order.
-    pub fn metrics(&self) -> &[Name] {
+    pub fn metrics(&self) -> &[MetricName] {
         &self.metrics
     }
 
-    pub(super) fn values(&self, place: usize, metric: usize) -> Option<&Values> {
+    pub(super) fn values(&self, place: usize, metric: usize) -> Option<&FigureValues> {
         self.values[metric].get(place)?.as_ref()
     }
 
@@ -239,10 +241,10 @@ impl Figures {
 
 /// Values in the order of their seeds, each seed once: the rows of several groups say the same of
 /// their link.
-fn settled(mut all: Vec<(i64, f64)>) -> Option<Values> {
+fn settled(mut all: Vec<(i64, f64)>) -> Option<FigureValues> {
     all.sort_by_key(|(seed, _)| *seed);
     all.dedup_by_key(|(seed, _)| *seed);
-    (!all.is_empty()).then_some(Values::BySeed(all))
+    (!all.is_empty()).then_some(FigureValues::BySeed(all))
 }
 
 /// Places, each once.

@@ -1,7 +1,7 @@
 //! Two results beside each other, as JSON.
 use serde_json::{Map, Value, json};
 
-use super::{Diff, Likeness, Row};
+use super::{Diff, DiffRow, Likeness};
 use crate::Figure;
 
 /// The form's name and version.
@@ -33,7 +33,7 @@ impl Diff {
         format!("{value:#}")
     }
 
-    fn figure(&self, row: &Row) -> Value {
+    fn figure(&self, row: &DiffRow) -> Value {
         let keys = self.keys.iter().zip(&row.place);
         let place: Map<String, Value> =
             keys.map(|(key, value)| (key.clone(), value.clone().into())).collect();

@@ -1,8 +1,8 @@
 //! The sections of the page that hold charts, which its script draws.
 use std::fmt::Write;
 
-use super::{ReportInput, Run, escape, view};
-use crate::{Document, Quantity, human};
+use super::{ChartedResult, ReportInput, escape, view};
+use crate::{Document, SeriesQuantity, human};
 
 /// Who got what, and at what price.
 pub(super) fn outcome(page: &mut String, input: &ReportInput) {
@@ -130,8 +130,9 @@ pub(super) fn over_time(page: &mut String, input: &ReportInput) {
         card(page, &format!("time-{i}"), run.result.title(), &what);
     }
     page.push_str("</div>\n");
-    let inner =
-        |run: &Run| run.series.is_some_and(|s| s.lines.iter().any(|l| l.what == Quantity::Gauge));
+    let inner = |run: &ChartedResult| {
+        run.series.is_some_and(|s| s.lines.iter().any(|l| l.what == SeriesQuantity::Gauge))
+    };
     if input.runs.iter().any(inner) {
         page.push_str("<div class=\"cards state\">\n");
         for (i, run) in input.runs.iter().enumerate().filter(|(_, run)| inner(run)) {

@@ -1,7 +1,7 @@
 //! The figures as tables: what a chart shows, to read, to copy, and for those who cannot see it.
 use std::fmt::Write;
 
-use super::{ReportInput, Run, escape};
+use super::{ChartedResult, ReportInput, escape};
 use crate::answer::{self, Standing, offends, share, worst};
 use crate::detail::{self, Detail};
 use crate::fair::STARVED;
@@ -200,7 +200,7 @@ fn count(figure: Figure) -> String {
         .map_or(whole(figure.mean()), |half| format!("{} ± {}", whole(figure.mean()), whole(half)))
 }
 
-fn flows(page: &mut String, run: &Run) {
+fn flows(page: &mut String, run: &ChartedResult) {
     let (order, counted) = detail::greatest(run.flows);
     let more = match order.len().saturating_sub(FLOWS) {
         0 => String::new(),

@@ -1,8 +1,8 @@
 //! What the script draws: the figures of the charts and no more, small enough for a page.
 use serde::Serialize;
 
-use super::{ReportInput, Run};
-use crate::{Conduct, Figure, Flow, Line, Quantity, Series, answer};
+use super::{ChartedResult, ReportInput};
+use crate::{Conduct, Figure, Flow, Line, Series, SeriesQuantity, answer};
 
 /// At most so many flows of a run are drawn; more bars than pixels say nothing.
 const FLOWS: usize = 1200;
@@ -17,14 +17,14 @@ const RATES: usize = 200;
 
 /// The data of the page.
 #[derive(Serialize)]
-pub(super) struct View<'a> {
+pub(super) struct PageView<'a> {
     /// Every group of any run, those that heed congestion first.
-    groups: Vec<GroupName<'a>>,
+    groups: Vec<GroupLabel<'a>>,
     runs: Vec<RunView<'a>>,
 }
 
 #[derive(Serialize)]
-struct GroupName<'a> {
+struct GroupLabel<'a> {
     name: &'a str,
     conduct: Option<Conduct>,
 }
@@ -61,25 +61,25 @@ struct FlowView<'a> {
     index: u64,
     label: &'a str,
     group: Option<&'a str>,
-    throughput: Option<Drawn>,
+    throughput: Option<ChartNumber>,
     fair: Option<Short>,
-    loss: Option<Drawn>,
+    loss: Option<ChartNumber>,
 }
 
 #[derive(Serialize)]
 struct SeriesView<'a> {
-    time: Grid,
+    time: ChartGrid,
     /// The grid of throughputs.
-    coarse: Grid,
+    coarse: ChartGrid,
     /// The grid of inner state.
-    inner: Grid,
+    inner: ChartGrid,
     lines: Vec<LineView<'a>>,
 }
 
 /// Points of time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-enum Grid {
+enum ChartGrid {
     /// So many, evenly spaced.
     Even { from: f64, step: f64, count: usize },
     /// Each by itself.
@@ -88,7 +88,7 @@ enum Grid {
 
 #[derive(Serialize)]
 struct LineView<'a> {
-    what: Quantity,
+    what: SeriesQuantity,
     name: &'a str,
     unit: &'a str,
     values: Vec<Option<Short>>,
@@ -112,32 +112,32 @@ impl Serialize for Short {
 
 /// A figure with as many digits as a chart shows.
 #[derive(Clone, Copy, Serialize)]
-struct Drawn {
+struct ChartNumber {
     mean: Short,
     ci95: Option<Short>,
 }
 
-fn drawn(figure: Option<Figure>) -> Option<Drawn> {
-    figure.map(|f| Drawn { mean: short(f.mean()), ci95: f.ci95().map(short) })
+fn drawn(figure: Option<Figure>) -> Option<ChartNumber> {
+    figure.map(|f| ChartNumber { mean: short(f.mean()), ci95: f.ci95().map(short) })
 }
 
-impl<'a> View<'a> {
+impl<'a> PageView<'a> {
     /// The view of `input`.
-    pub(super) fn of(input: &ReportInput<'a>) -> View<'a> {
-        let mut groups: Vec<GroupName> = Vec::new();
+    pub(super) fn of(input: &ReportInput<'a>) -> PageView<'a> {
+        let mut groups: Vec<GroupLabel> = Vec::new();
         for group in input.runs.iter().flat_map(|run| &run.result.groups) {
             match groups.iter_mut().find(|known| known.name == group.name) {
                 Some(known) => known.conduct = known.conduct.or(group.conduct),
-                None => groups.push(GroupName { name: &group.name, conduct: group.conduct }),
+                None => groups.push(GroupLabel { name: &group.name, conduct: group.conduct }),
             }
         }
         groups.sort_by_key(|group| group.conduct == Some(Conduct::Unresponsive));
-        View { groups, runs: input.runs.iter().map(run_view).collect() }
+        PageView { groups, runs: input.runs.iter().map(run_view).collect() }
     }
 }
 
-fn run_view<'a>(run: &Run<'a>) -> RunView<'a> {
-    let Run { result, flows, series } = *run;
+fn run_view<'a>(run: &ChartedResult<'a>) -> RunView<'a> {
+    let ChartedResult { result, flows, series } = *run;
     let groups = result.groups.iter().map(|group| GroupView {
         name: &group.name,
         count: group.count,
@@ -166,11 +166,11 @@ fn series_view(series: &Series) -> SeriesView<'_> {
     let step = |most: usize| series.time_s.len().div_ceil(most).max(1);
     let grid = |most: usize| grid(series.time_s.chunks(step(most)).map(|chunk| chunk[0]).collect());
     let most = |line: &Line| match line.what {
-        Quantity::Throughput | Quantity::Loss => RATES,
-        Quantity::Gauge => GAUGES,
-        Quantity::Queue | Quantity::Delay => POINTS,
+        SeriesQuantity::Throughput | SeriesQuantity::Loss => RATES,
+        SeriesQuantity::Gauge => GAUGES,
+        SeriesQuantity::Queue | SeriesQuantity::Delay => POINTS,
     };
-    let lines = series.lines.iter().filter(|line| line.what != Quantity::Loss);
+    let lines = series.lines.iter().filter(|line| line.what != SeriesQuantity::Loss);
     SeriesView {
         time: grid(POINTS),
         coarse: grid(RATES),
@@ -179,7 +179,7 @@ fn series_view(series: &Series) -> SeriesView<'_> {
     }
 }
 
-fn grid(times: Vec<f64>) -> Grid {
+fn grid(times: Vec<f64>) -> ChartGrid {
     let even = |from: f64, step: f64| {
         let off = |(n, time): (usize, &f64)| (from + n as f64 * step - time).abs() > step * 1e-6;
         !times.iter().enumerate().any(off)
@@ -187,10 +187,10 @@ fn grid(times: Vec<f64>) -> Grid {
     if let [from, .., last] = times[..] {
         let step = (last - from) / (times.len() - 1) as f64;
         if even(from, step) {
-            return Grid::Even { from, step, count: times.len() };
+            return ChartGrid::Even { from, step, count: times.len() };
         }
     }
-    Grid::Listed(times.into_iter().map(Short).collect())
+    ChartGrid::Listed(times.into_iter().map(Short).collect())
 }
 
 fn flow_view(flow: &Flow) -> FlowView<'_> {
@@ -260,23 +260,23 @@ mod tests {
 
     #[test]
     fn long_lines_are_averaged_and_gaps_stay() {
-        let line = Line::new(Quantity::Delay, "d", "ms", [1.0, 3.0, f64::NAN, f64::NAN, 5.0]);
+        let line = Line::new(SeriesQuantity::Delay, "d", "ms", [1.0, 3.0, f64::NAN, f64::NAN, 5.0]);
         assert_eq!(line_view(&line, 2).values, [Some(Short(2.0)), None, Some(Short(5.0))]);
     }
 
     #[test]
     fn throughputs_stand_on_a_grid_that_can_be_read() {
         let many = || (0..4000).map(f64::from);
-        let lines =
-            [Quantity::Throughput, Quantity::Queue].map(|what| Line::new(what, "l", "", many()));
+        let lines = [SeriesQuantity::Throughput, SeriesQuantity::Queue]
+            .map(|what| Line::new(what, "l", "", many()));
         let series = Series { seed: None, time_s: many().collect(), lines: lines.into() };
         let view = series_view(&series);
-        let count = |grid: &Grid| match grid {
-            Grid::Even { from, step, count } => {
+        let count = |grid: &ChartGrid| match grid {
+            ChartGrid::Even { from, step, count } => {
                 assert_eq!((*from, *step), (0.0, (4000 / count) as f64));
                 *count
             }
-            Grid::Listed(times) => times.len(),
+            ChartGrid::Listed(times) => times.len(),
         };
         let lengths = [
             count(&view.coarse),
@@ -286,7 +286,7 @@ mod tests {
         ];
         assert_eq!(lengths, [RATES, RATES, POINTS, POINTS]);
         let uneven = grid(vec![0.0, 0.1, 0.3]);
-        assert_eq!(uneven, Grid::Listed([0.0, 0.1, 0.3].map(Short).into()));
+        assert_eq!(uneven, ChartGrid::Listed([0.0, 0.1, 0.3].map(Short).into()));
         assert_eq!(serde_json::to_string(&short(9_866_670.0)).unwrap(), "9867000");
     }
 
@@ -306,13 +306,13 @@ mod tests {
         /// A grid says each time again: even ones by their step, others one by one.
         #[test]
         fn a_grid_says_every_time(times in times(), from in -5.0..5.0f64, step in 0.01..3.0f64) {
-            let Grid::Listed(listed) = grid(times.clone()) else {
+            let ChartGrid::Listed(listed) = grid(times.clone()) else {
                 prop_assert!(times.len() <= 2, "{times:?} are not even");
                 return Ok(());
             };
             prop_assert_eq!(listed.iter().map(|time| time.0).collect::<Vec<_>>(), times.clone());
             let even: Vec<f64> = (0..times.len() + 1).map(|n| from + n as f64 * step).collect();
-            let Grid::Even { from: begin, step: by, count } = grid(even.clone()) else {
+            let ChartGrid::Even { from: begin, step: by, count } = grid(even.clone()) else {
                 panic!("{even:?} are even");
             };
             prop_assert_eq!((begin, count), (even[0], even.len()));
@@ -325,7 +325,7 @@ mod tests {
             values in prop::collection::vec(prop::option::of(1.0..1e6f64), 1..50),
             step in 1..9usize,
         ) {
-            let line = Line { values: values.clone(), ..Line::new(Quantity::Queue, "q", "", []) };
+            let line = Line { values: values.clone(), ..Line::new(SeriesQuantity::Queue, "q", "", []) };
             let view = line_view(&line, step);
             prop_assert_eq!(view.values.len(), values.len().div_ceil(step));
             for (shown, chunk) in view.values.iter().zip(values.chunks(step)) {
@@ -364,8 +364,8 @@ mod tests {
         let heedless = Some(Conduct::Unresponsive);
         let one = document(vec![group("flood", heedless), group("tcp", None)]);
         let other = document(vec![group("tcp", Some(Conduct::Responsive)), group("voip", None)]);
-        let runs = vec![Run::of(&one), Run::of(&other)];
-        let view = View::of(&ReportInput { runs, ..ReportInput::default() });
+        let runs = vec![ChartedResult::of(&one), ChartedResult::of(&other)];
+        let view = PageView::of(&ReportInput { runs, ..ReportInput::default() });
         let names: Vec<(&str, Option<Conduct>)> =
             view.groups.iter().map(|group| (group.name, group.conduct)).collect();
         let tcp = ("tcp", Some(Conduct::Responsive));
@@ -374,14 +374,17 @@ mod tests {
 
     #[test]
     fn losses_over_time_are_not_drawn() {
-        let lines = [Quantity::Loss, Quantity::Gauge]
+        let lines = [SeriesQuantity::Loss, SeriesQuantity::Gauge]
             .map(|what| Line::new(what, "l", "", (0..900).map(f64::from)));
         let series =
             Series { seed: None, time_s: (0..900).map(f64::from).collect(), lines: lines.into() };
         let view = series_view(&series);
         assert_eq!(view.lines.len(), 1);
-        assert_eq!((view.lines[0].what, view.lines[0].values.len()), (Quantity::Gauge, GAUGES));
+        assert_eq!(
+            (view.lines[0].what, view.lines[0].values.len()),
+            (SeriesQuantity::Gauge, GAUGES)
+        );
         let few = Series { time_s: vec![], lines: vec![], seed: None };
-        assert_eq!(series_view(&few).time, Grid::Listed(vec![]), "nothing happened");
+        assert_eq!(series_view(&few).time, ChartGrid::Listed(vec![]), "nothing happened");
     }
 }

@@ -3,14 +3,14 @@ use std::fmt::Write;
 
 use crate::html::escape;
 
-use super::Map;
+use super::HeatMap;
 
 const CELL: (usize, usize) = (116, 22);
 const LEFT: usize = 96;
 const TOP: usize = 84;
 
 /// The map as an SVG document; values from 0 (orange) to 1 (blue).
-pub(super) fn svg(map: &Map) -> String {
+pub(super) fn svg(map: &HeatMap) -> String {
     let (width, height) =
         (LEFT + CELL.0 * map.columns.len() + 8, TOP + CELL.1 * map.rows.len() + 8);
     let mut text = format!(
@@ -82,14 +82,14 @@ mod tests {
 
     #[test]
     fn a_map_has_every_cell_with_its_number() {
-        let map = Map {
+        let map = HeatMap {
             title: "Jain <all>".into(),
             columns: vec!["B5: 36 flows".into(), "C1".into()],
             rows: vec![
                 ("red".into(), vec![Some(0.25), None]),
                 ("sfb".into(), vec![Some(1.0), Some(0.5)]),
             ],
-            ..Map::default()
+            ..HeatMap::default()
         };
         let text = svg(&map);
         assert!(text.starts_with("<svg") && text.ends_with("</svg>\n"), "{text}");

@@ -21,7 +21,7 @@ mod tables;
 
 use serde::Serialize;
 
-pub use page::{Made, Page, render};
+pub use page::{Made, PaperPage, render};
 pub use svg::svg;
 
 /// A paper with what came of it.
@@ -40,7 +40,7 @@ pub struct Reproduced {
     /// Its experiments, with what came of each.
     pub sections: Vec<Section>,
     /// Parameters that were chosen on printed numbers.
-    pub fitted: Vec<Fitted>,
+    pub fitted: Vec<FittedRow>,
 }
 
 /// An experiment, as a paper's description has it.
@@ -68,11 +68,11 @@ pub struct Section {
     /// Why claims of it differ, each with the number of claims that it is the reason for.
     pub explanations: Vec<(Explanation, usize)>,
     /// Claims of it under other readings of the text.
-    pub readings: Vec<Readings>,
+    pub readings: Vec<ReadingsTable>,
     /// Tables of queues, one for each setting.
     pub boards: Vec<Board>,
     /// One quantity of all queues in all settings.
-    pub maps: Vec<Map>,
+    pub maps: Vec<HeatMap>,
     /// What is drawn of it.
     pub charts: Vec<Chart>,
     /// The commands that run each of its settings.
@@ -124,7 +124,7 @@ pub struct Explanation {
 
 /// Claims under several readings of the text.
 #[derive(Clone, Debug, Default)]
-pub struct Readings {
+pub struct ReadingsTable {
     /// Its name.
     pub id: String,
     /// What is read in several ways.
@@ -149,12 +149,12 @@ pub struct Reread {
     /// What is printed.
     pub printed: String,
     /// Ours, by reading.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<FigureCell>,
 }
 
 /// A figure in a table, as text.
 #[derive(Clone, Debug, Default)]
-pub struct Cell {
+pub struct FigureCell {
     /// The figure; empty if there is none.
     pub text: String,
     /// Half its 95 % interval.
@@ -171,12 +171,12 @@ pub struct Board {
     /// What the columns are.
     pub columns: Vec<String>,
     /// A row for each queue: its label, and its figures.
-    pub rows: Vec<(String, Vec<Cell>)>,
+    pub rows: Vec<(String, Vec<FigureCell>)>,
 }
 
 /// A quantity from 0 to 1 of all queues in all settings.
 #[derive(Clone, Debug, Default)]
-pub struct Map {
+pub struct HeatMap {
     /// Its name: of its file, too.
     pub id: String,
     /// What it shows.
@@ -191,7 +191,7 @@ pub struct Map {
 
 /// A parameter that was chosen on printed numbers.
 #[derive(Clone, Debug, Default)]
-pub struct Fitted {
+pub struct FittedRow {
     /// What it is, and how it was chosen.
     pub parameter: String,
     /// The numbers that it was chosen on.
@@ -228,12 +228,12 @@ pub struct ChartLine {
     /// Whether it is the paper's.
     pub printed: bool,
     /// Its points, by x.
-    pub points: Vec<Point>,
+    pub points: Vec<FigurePoint>,
 }
 
 /// A point of a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Point {
+pub struct FigurePoint {
     /// Horizontal.
     pub x: f64,
     /// Vertical.

@@ -23,7 +23,7 @@ pub struct Made<'m> {
 
 /// A page or a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct PaperPage {
     /// The file's name.
     pub name: String,
     /// What is in it.
@@ -32,22 +32,26 @@ pub struct Page {
 
 /// The pages of `papers`: `index.html`, then one for each, then the chart library that they share,
 /// if there are charts, then each figure as SVG below `figures/`.
-pub fn render(papers: &[Reproduced], made: &Made<'_>) -> Vec<Page> {
-    let mut pages = vec![Page { name: "index.html".into(), text: index(papers, made) }];
+pub fn render(papers: &[Reproduced], made: &Made<'_>) -> Vec<PaperPage> {
+    let mut pages = vec![PaperPage { name: "index.html".into(), text: index(papers, made) }];
     pages.extend(
-        papers
-            .iter()
-            .map(|paper| Page { name: format!("{}.html", paper.folder), text: one(paper, made) }),
+        papers.iter().map(|paper| PaperPage {
+            name: format!("{}.html", paper.folder),
+            text: one(paper, made),
+        }),
     );
     if papers.iter().flat_map(|paper| &paper.sections).any(|s| !s.charts.is_empty()) {
-        pages.push(Page { name: html::LIBRARY.into(), text: html::library() });
+        pages.push(PaperPage { name: html::LIBRARY.into(), text: html::library() });
     }
     for paper in papers {
         let charts = paper.sections.iter().flat_map(|s| &s.charts);
-        pages
-            .extend(charts.map(|chart| Page { name: picture(paper, &chart.id), text: svg(chart) }));
+        pages.extend(
+            charts.map(|chart| PaperPage { name: picture(paper, &chart.id), text: svg(chart) }),
+        );
         let maps = paper.sections.iter().flat_map(|s| &s.maps);
-        pages.extend(maps.map(|one| Page { name: picture(paper, &one.id), text: map::svg(one) }));
+        pages.extend(
+            maps.map(|one| PaperPage { name: picture(paper, &one.id), text: map::svg(one) }),
+        );
     }
     pages
 }

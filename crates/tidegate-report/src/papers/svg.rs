@@ -3,7 +3,7 @@ use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
-use super::{Chart, ChartLine, Point};
+use super::{Chart, ChartLine, FigurePoint};
 
 /// Of the picture without its key.
 const SIZE: (u32, u32) = (760, 446);
@@ -33,7 +33,7 @@ const COLOURS: [RGBColor; 7] = [
 const DOTS: usize = 60;
 
 type Plane<'a, B> = ChartContext<'a, B, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
-type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+type DrawResult = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 /// The figure as an SVG document: ours as lines with whiskers, what is printed as crosses of the
 /// same colour.
@@ -46,7 +46,7 @@ pub fn svg(chart: &Chart) -> String {
     text
 }
 
-fn draw(chart: &Chart, text: &mut String) -> Drawn {
+fn draw(chart: &Chart, text: &mut String) -> DrawResult {
     let rows = key(&names(chart));
     let size = (SIZE.0, SIZE.1 + ROW * rows.len() as u32);
     let area = SVGBackend::with_string(text, size).into_drawing_area();
@@ -61,15 +61,15 @@ fn draw(chart: &Chart, text: &mut String) -> Drawn {
 
 fn plot<B: DrawingBackend>(
     chart: &Chart,
-    rows: &[Vec<Entry>],
+    rows: &[Vec<KeyEntry>],
     area: &DrawingArea<B, Shift>,
 ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
     area.fill(&WHITE)?;
     area.titled(&chart.title, ("sans-serif", 18))?;
     let (head, body) = area.split_vertically(TITLE + ROW * rows.len() as u32);
     draw_key(rows, &head)?;
-    let x = Axis::of(chart, |p| p.x, |_| 0.0, None);
-    let y = Axis::of(chart, |p| p.y, Point::half, Some(0.0));
+    let x = DrawnAxis::of(chart, |p| p.x, |_| 0.0, None);
+    let y = DrawnAxis::of(chart, |p| p.y, FigurePoint::half, Some(0.0));
     let mut plane = ChartBuilder::on(&body)
         .margin(MARGIN)
         .x_label_area_size(44)
@@ -97,7 +97,7 @@ fn plot<B: DrawingBackend>(
 
 /// Draws the key into the picture's `head`.
 fn draw_key<B: DrawingBackend>(
-    rows: &[Vec<Entry>],
+    rows: &[Vec<KeyEntry>],
     head: &DrawingArea<B, Shift>,
 ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
     for (row, entries) in rows.iter().enumerate() {
@@ -144,15 +144,15 @@ fn colour(number: usize) -> RGBColor {
 }
 
 /// A name in the key: which of the lines it is of, and where it begins.
-struct Entry {
+struct KeyEntry {
     name: String,
     number: usize,
     x: u32,
 }
 
 /// The key in rows: above the plot, where it hides nothing.
-fn key(names: &[&String]) -> Vec<Vec<Entry>> {
-    let mut rows: Vec<Vec<Entry>> = vec![];
+fn key(names: &[&String]) -> Vec<Vec<KeyEntry>> {
+    let mut rows: Vec<Vec<KeyEntry>> = vec![];
     let mut x = SIZE.0;
     for (number, name) in names.iter().enumerate() {
         let width = SAMPLE + CHARACTER * name.chars().count() as u32;
@@ -161,14 +161,14 @@ fn key(names: &[&String]) -> Vec<Vec<Entry>> {
             x = 2 * MARGIN;
         }
         if let Some(row) = rows.last_mut() {
-            row.push(Entry { name: (*name).clone(), number, x });
+            row.push(KeyEntry { name: (*name).clone(), number, x });
         }
         x += width;
     }
     rows
 }
 
-impl Point {
+impl FigurePoint {
     fn half(&self) -> f64 {
         self.ci95.unwrap_or(0.0)
     }
@@ -185,22 +185,22 @@ fn names(chart: &Chart) -> Vec<&String> {
 }
 
 /// What of an axis is drawn.
-struct Axis {
+struct DrawnAxis {
     low: f64,
     high: f64,
     /// Whether all that stands on it are whole numbers.
     whole: bool,
 }
 
-impl Axis {
+impl DrawnAxis {
     /// The least and greatest of all points, a margin of a twentieth around them; it begins at
     /// `reach` if nothing is less.
     fn of(
         chart: &Chart,
-        at: impl Fn(&Point) -> f64,
-        half: impl Fn(&Point) -> f64,
+        at: impl Fn(&FigurePoint) -> f64,
+        half: impl Fn(&FigurePoint) -> f64,
         reach: Option<f64>,
-    ) -> Axis {
+    ) -> DrawnAxis {
         let points = || chart.lines.iter().flat_map(|line| &line.points);
         let start = (f64::INFINITY, f64::NEG_INFINITY);
         let ends = points().map(|p| (at(p) - half(p), at(p) + half(p)));
@@ -211,7 +211,7 @@ impl Axis {
         // A twentieth of nothing would be none at all.
         let margin = if length > 0.0 { 0.05 * length } else { 0.5 };
         let whole = points().all(|p| at(p).fract() == 0.0 && half(p) == 0.0);
-        Axis { low: begin.unwrap_or(low - margin), high: high + margin, whole }
+        DrawnAxis { low: begin.unwrap_or(low - margin), high: high + margin, whole }
     }
 
     /// The most labels that it has: of whole numbers, no more than there are.
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     fn chart(points: &[(f64, f64)]) -> Chart {
-        let points = points.iter().map(|&(x, y)| Point { x, y, ci95: None }).collect();
+        let points = points.iter().map(|&(x, y)| FigurePoint { x, y, ci95: None }).collect();
         Chart {
             lines: vec![ChartLine { name: "red".into(), printed: false, points }],
             ..Chart::default()
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn a_twentieth_of_the_height_is_free() {
         let chart = chart(&[(0.0, 90.0), (1.0, 100.0)]);
-        let axis = Axis::of(&chart, |p| p.y, Point::half, Some(0.0));
+        let axis = DrawnAxis::of(&chart, |p| p.y, FigurePoint::half, Some(0.0));
         assert_eq!((axis.low, axis.high), (0.0, 105.0));
     }
 
@@ -292,8 +292,10 @@ mod tests {
 
     #[test]
     fn a_figure_is_a_picture_with_its_words() {
-        let points =
-            vec![Point { x: 1.0, y: 2.0, ci95: Some(0.1) }, Point { x: 2.0, y: 3.0, ci95: None }];
+        let points = vec![
+            FigurePoint { x: 1.0, y: 2.0, ci95: Some(0.1) },
+            FigurePoint { x: 2.0, y: 3.0, ci95: None },
+        ];
         let ours = ChartLine { name: "red & co".into(), printed: false, points: points.clone() };
         let theirs = ChartLine { printed: true, ..ours.clone() };
         let chart =
@@ -303,7 +305,7 @@ mod tests {
         assert!(text.contains("Two &lt;points&gt;") && text.contains("red &amp; co"), "{text}");
         assert!(!svg(&Chart::default()).contains("NaN"));
         let one = Chart {
-            lines: vec![ChartLine { points: vec![Point::default()], ..ChartLine::default() }],
+            lines: vec![ChartLine { points: vec![FigurePoint::default()], ..ChartLine::default() }],
             ..chart
         };
         assert!(!svg(&one).contains("NaN"));

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use crate::html::escape;
 
 use super::prose::prose;
-use super::{Board, Cell, Explanation, JudgedClaim, Readings};
+use super::{Board, Explanation, FigureCell, JudgedClaim, ReadingsTable};
 
 /// The class of a verdict in the style sheet.
 pub(super) fn class(kind: &str) -> &'static str {
@@ -101,7 +101,7 @@ pub(super) fn explanations(page: &mut String, experiment: &str, all: &[(Explanat
     }
 }
 
-fn cell(page: &mut String, cell: &Cell) {
+fn cell(page: &mut String, cell: &FigureCell) {
     let half = if cell.half.is_empty() {
         String::new()
     } else {
@@ -123,7 +123,7 @@ fn heads<'t>(page: &mut String, first: &[&str], others: impl Iterator<Item = &'t
 }
 
 /// The same claims under several readings of the text.
-pub(super) fn readings(page: &mut String, all: &[Readings]) {
+pub(super) fn readings(page: &mut String, all: &[ReadingsTable]) {
     for table in all {
         let (id, title) = (escape(&table.id), prose(&table.title));
         let _ = writeln!(page, "<h3 id=\"readings-{id}\">Another reading: {title}</h3>");

@@ -48,7 +48,7 @@ impl Extent {
 
 /// A mark beside an axis.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Tick {
+pub(super) struct AxisTick {
     /// From 0, where the axis begins, to 1.
     pub place: f64,
     pub text: String,
@@ -56,7 +56,7 @@ pub(super) struct Tick {
 
 /// An axis of numbers or of levels.
 #[derive(Clone, Debug)]
-pub(super) enum Axis {
+pub(super) enum PlotAxis {
     Numbers(Numbers),
     /// As many levels side by side, with what each is called.
     Levels(Vec<String>),
@@ -165,7 +165,7 @@ impl Numbers {
     }
 
     /// Its ticks: `room` tells whether texts at these places have room.
-    fn ticks(&self, room: &dyn Fn(&[Tick]) -> bool) -> Vec<Tick> {
+    fn ticks(&self, room: &dyn Fn(&[AxisTick]) -> bool) -> Vec<AxisTick> {
         let tried = |values: Vec<f64>| {
             let ticks = self.named(&values);
             (room(&ticks) && ticks.len() > 1).then_some(ticks)
@@ -186,11 +186,11 @@ impl Numbers {
         })
     }
 
-    fn named(&self, values: &[f64]) -> Vec<Tick> {
+    fn named(&self, values: &[f64]) -> Vec<AxisTick> {
         let [low, high] = self.ends();
         let texts = self.unit.plain(values, high - low);
         let ticks = values.iter().zip(texts);
-        let ticks = ticks.map(|(&value, text)| Tick { place: self.place(value), text });
+        let ticks = ticks.map(|(&value, text)| AxisTick { place: self.place(value), text });
         ticks.filter(|tick| (-1e-9..=1.0 + 1e-9).contains(&tick.place)).collect()
     }
 
@@ -257,25 +257,25 @@ fn spread(value: f64, scale: Scale) -> f64 {
     }
 }
 
-impl Axis {
+impl PlotAxis {
     /// Where level number `n` has its middle.
     pub(super) fn level(&self, n: usize) -> f64 {
         match self {
-            Axis::Levels(names) => (n as f64 + 0.5) / names.len().max(1) as f64,
-            Axis::Numbers(_) => 0.0,
+            PlotAxis::Levels(names) => (n as f64 + 0.5) / names.len().max(1) as f64,
+            PlotAxis::Numbers(_) => 0.0,
         }
     }
 
     /// Where `value` is; of an axis of levels, the level of that number.
     pub(super) fn place(&self, value: f64) -> f64 {
         match self {
-            Axis::Levels(_) => self.level(value as usize),
-            Axis::Numbers(numbers) => numbers.place(value),
+            PlotAxis::Levels(_) => self.level(value as usize),
+            PlotAxis::Numbers(numbers) => numbers.place(value),
         }
     }
 
     /// Marks with text along a horizontal axis of this length, in the font's size.
-    pub(super) fn across(&self, length: f64) -> Vec<Tick> {
+    pub(super) fn across(&self, length: f64) -> Vec<AxisTick> {
         self.ticks(&|ticks| {
             let ends = ticks.iter().map(|tick| {
                 let half = width_of(&tick.text) / 2.0;
@@ -288,7 +288,7 @@ impl Axis {
     }
 
     /// Marks with text along a vertical axis of this length, in the font's size.
-    pub(super) fn upwards(&self, length: f64) -> Vec<Tick> {
+    pub(super) fn upwards(&self, length: f64) -> Vec<AxisTick> {
         self.ticks(&|ticks| {
             ticks.windows(2).all(|two| (two[1].place - two[0].place) * length >= 1.7)
         })
@@ -297,17 +297,19 @@ impl Axis {
     /// Marks without text.
     pub(super) fn minor(&self) -> Vec<f64> {
         match self {
-            Axis::Levels(_) => vec![],
-            Axis::Numbers(numbers) => numbers.minor(),
+            PlotAxis::Levels(_) => vec![],
+            PlotAxis::Numbers(numbers) => numbers.minor(),
         }
     }
 
-    fn ticks(&self, room: &dyn Fn(&[Tick]) -> bool) -> Vec<Tick> {
+    fn ticks(&self, room: &dyn Fn(&[AxisTick]) -> bool) -> Vec<AxisTick> {
         match self {
-            Axis::Numbers(numbers) => numbers.ticks(room),
-            Axis::Levels(names) => {
-                let tick =
-                    |(n, text): (usize, &String)| Tick { place: self.level(n), text: text.clone() };
+            PlotAxis::Numbers(numbers) => numbers.ticks(room),
+            PlotAxis::Levels(names) => {
+                let tick = |(n, text): (usize, &String)| AxisTick {
+                    place: self.level(n),
+                    text: text.clone(),
+                };
                 names.iter().enumerate().map(tick).collect()
             }
         }

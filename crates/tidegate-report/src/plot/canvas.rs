@@ -48,7 +48,7 @@ pub(super) enum Anchor {
 
 /// How a text looks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Words {
+pub(super) struct TextStyle {
     pub anchor: Anchor,
     /// Clockwise, in degrees.
     pub turn: f64,
@@ -56,9 +56,9 @@ pub(super) struct Words {
     pub colour: &'static str,
 }
 
-impl Words {
-    pub(super) fn at(anchor: Anchor) -> Words {
-        Words { anchor, turn: 0.0, bold: false, colour: "#222" }
+impl TextStyle {
+    pub(super) fn at(anchor: Anchor) -> TextStyle {
+        TextStyle { anchor, turn: 0.0, bold: false, colour: "#222" }
     }
 }
 
@@ -178,7 +178,7 @@ impl Canvas {
     }
 
     /// A text on its baseline.
-    pub(super) fn words(&mut self, (x, y): At, text: &str, words: Words) {
+    pub(super) fn words(&mut self, (x, y): At, text: &str, words: TextStyle) {
         let [x, y] = [x, y].map(short);
         let anchor = match words.anchor {
             Anchor::Start => "",

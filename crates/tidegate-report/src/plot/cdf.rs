@@ -3,9 +3,9 @@ use super::Scale;
 use super::axis::usable;
 use super::canvas::{At, Canvas};
 use super::extents::Extents;
-use super::frame::Frame;
+use super::frame::PanelFrame;
 use super::select::{Panel, Selection};
-use super::style::{Series, of_series};
+use super::style::{LegendSeries, of_series};
 use crate::tidy::Column;
 
 /// The distributions of a panel.
@@ -44,7 +44,7 @@ impl Cdf {
     }
 
     /// Draws it within `frame`.
-    pub(super) fn draw(&self, frame: &Frame, names: &[Series], canvas: &mut Canvas) {
+    pub(super) fn draw(&self, frame: &PanelFrame, names: &[LegendSeries], canvas: &mut Canvas) {
         for (series, values) in self.series.iter().rev() {
             let (name, look) = of_series(names, *series);
             canvas.open("series", name);
@@ -54,7 +54,7 @@ impl Cdf {
     }
 
     /// The line: up at each value, to the part of values that it ends.
-    fn steps(&self, values: &[f64], frame: &Frame) -> Vec<At> {
+    fn steps(&self, values: &[f64], frame: &PanelFrame) -> Vec<At> {
         let all = values.len();
         let first = values.iter().position(|value| self.scale.holds(*value)).unwrap_or(all);
         let mut line: Vec<At> = vec![];

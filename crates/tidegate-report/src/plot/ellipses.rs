@@ -1,32 +1,32 @@
 //! One standard deviation of two quantities over seeds, as RFC 7928 (§ 2.7) has it of delay and
 //! goodput.
 use super::Scale;
-use super::axis::{Axis, Numbers, usable};
+use super::axis::{Numbers, PlotAxis, usable};
 use super::canvas::{At, Canvas};
 use super::extents::Extents;
-use super::frame::Frame;
+use super::frame::PanelFrame;
 use super::select::{Panel, Selection};
-use super::style::{Series, of_series};
+use super::style::{LegendSeries, of_series};
 use crate::tidy::Column;
 
 /// The ellipses of a panel.
 pub(super) struct Ellipses {
-    ellipses: Vec<(usize, Spread)>,
+    ellipses: Vec<(usize, SeedEllipse)>,
     scales: (Scale, Scale),
     not_positive: usize,
 }
 
 /// Two quantities over seeds, in the axes' even measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Spread {
+pub(super) struct SeedEllipse {
     pub mean: [f64; 2],
     /// Variance of the first, covariance, variance of the second; none of one seed.
     pub covariance: Option<[f64; 3]>,
 }
 
-impl Spread {
+impl SeedEllipse {
     /// Of pairs, at least one.
-    pub(super) fn of(pairs: &[[f64; 2]]) -> Spread {
+    pub(super) fn of(pairs: &[[f64; 2]]) -> SeedEllipse {
         let n = pairs.len() as f64;
         let mean = [0, 1].map(|k| pairs.iter().map(|pair| pair[k]).sum::<f64>() / n);
         let of = |a: usize, b: usize| {
@@ -34,7 +34,7 @@ impl Spread {
             products.sum::<f64>() / (n - 1.0)
         };
         let covariance = (pairs.len() > 1).then(|| [of(0, 0), of(0, 1), of(1, 1)]);
-        Spread { mean, covariance }
+        SeedEllipse { mean, covariance }
     }
 }
 
@@ -68,7 +68,7 @@ impl Ellipses {
                 .collect();
             not_positive += pairs.len() - held.len();
             if !held.is_empty() {
-                ellipses.push((series, Spread::of(&held)));
+                ellipses.push((series, SeedEllipse::of(&held)));
             }
         }
         Ellipses { ellipses, scales, not_positive }
@@ -77,7 +77,7 @@ impl Ellipses {
     /// Takes its values into `extents`.
     pub(super) fn reach(&self, extents: &mut Extents) {
         extents.not_positive += self.not_positive;
-        for (_, Spread { mean, covariance }) in &self.ellipses {
+        for (_, SeedEllipse { mean, covariance }) in &self.ellipses {
             extents.drawn += 1;
             extents.single += usize::from(covariance.is_none());
             let [a, _, b] = covariance.unwrap_or_default().map(|v| v.max(0.0).sqrt());
@@ -89,8 +89,8 @@ impl Ellipses {
     }
 
     /// Draws it within `frame`.
-    pub(super) fn draw(&self, frame: &Frame, names: &[Series], canvas: &mut Canvas) {
-        let (Axis::Numbers(x), Axis::Numbers(y)) = (frame.x, frame.y) else { return };
+    pub(super) fn draw(&self, frame: &PanelFrame, names: &[LegendSeries], canvas: &mut Canvas) {
+        let (PlotAxis::Numbers(x), PlotAxis::Numbers(y)) = (frame.x, frame.y) else { return };
         for (series, spread) in self.ellipses.iter().rev() {
             let (name, look) = of_series(names, *series);
             canvas.open("series", name);
@@ -106,7 +106,7 @@ impl Ellipses {
 }
 
 /// A covariance in points of the paper, whose second coordinate grows downwards.
-fn on_paper([a, both, b]: [f64; 3], frame: &Frame, x: &Numbers, y: &Numbers) -> [f64; 3] {
+fn on_paper([a, both, b]: [f64; 3], frame: &PanelFrame, x: &Numbers, y: &Numbers) -> [f64; 3] {
     let (across, down) = (x.stretch() * frame.rect.width, -y.stretch() * frame.rect.height);
     [a * across * across, both * across * down, b * down * down]
 }
@@ -119,10 +119,10 @@ mod tests {
 
     #[test]
     fn a_covariance_by_hand() {
-        let spread = Spread::of(&[[1.0, 5.0], [2.0, 3.0], [3.0, 1.0]]);
+        let spread = SeedEllipse::of(&[[1.0, 5.0], [2.0, 3.0], [3.0, 1.0]]);
         assert_eq!(spread.mean, [2.0, 3.0]);
         assert_eq!(spread.covariance, Some([1.0, -2.0, 4.0]));
-        assert_eq!(Spread::of(&[[1.0, 2.0]]).covariance, None, "of one seed there is none");
+        assert_eq!(SeedEllipse::of(&[[1.0, 2.0]]).covariance, None, "of one seed there is none");
         // All on one line: the shorter half-axis is none, the longer √5 along (−1, 2).
         let ((long, short), turn) = axes_of([1.0, -2.0, 4.0]);
         assert!((long - 5f64.sqrt()).abs() < 1e-12 && short < 1e-7, "{long} {short}");
@@ -136,7 +136,7 @@ mod tests {
         fn half_axes_are_the_covariances_own(
             pairs in prop::collection::vec([-5.0..5.0f64, -5.0..5.0f64], 3..12),
         ) {
-            let [a, both, b] = Spread::of(&pairs).covariance.unwrap();
+            let [a, both, b] = SeedEllipse::of(&pairs).covariance.unwrap();
             let ((long, short), turn) = axes_of([a, both, b]);
             let [long, short] = [long * long, short * short];
             prop_assert!(long >= short);

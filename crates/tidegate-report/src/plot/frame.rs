@@ -1,13 +1,13 @@
 //! A panel's frame: where values stand on the paper, grid and ticks.
-use super::axis::{Axis, Numbers, Tick};
-use super::canvas::{Anchor, At, Canvas, Rect, Words, fitted};
+use super::axis::{AxisTick, Numbers, PlotAxis};
+use super::canvas::{Anchor, At, Canvas, Rect, TextStyle, fitted};
 use super::style::Stroke;
 
 /// A panel on the paper with its axes.
-pub(super) struct Frame<'a> {
+pub(super) struct PanelFrame<'a> {
     pub rect: Rect,
-    pub x: &'a Axis,
-    pub y: &'a Axis,
+    pub x: &'a PlotAxis,
+    pub y: &'a PlotAxis,
     /// The axis of shades.
     pub z: Option<&'a Numbers>,
     /// The font's size.
@@ -21,16 +21,16 @@ const GRID: Stroke<'static> = Stroke { colour: "#e4e4e4", width: 0.4, dash: "" }
 const TICK: f64 = 2.0;
 
 /// What stands beside a panel.
-pub(super) struct Beside<'a> {
+pub(super) struct PanelSides<'a> {
     /// Ticks below, if they have their texts there.
-    pub below: Option<&'a [Tick]>,
+    pub below: Option<&'a [AxisTick]>,
     /// Ticks to the left, if they have their texts there.
-    pub left: Option<&'a [Tick]>,
+    pub left: Option<&'a [AxisTick]>,
     /// Whether texts below are turned.
     pub turned: bool,
 }
 
-impl Frame<'_> {
+impl PanelFrame<'_> {
     /// Where the values are on the paper; what is far outside is moved to just outside.
     pub(super) fn at(&self, x: f64, y: f64) -> At {
         self.at_places(self.x.place(x), self.y.place(y))
@@ -44,14 +44,14 @@ impl Frame<'_> {
     }
 
     /// Draws the grid behind the data.
-    pub(super) fn grid(&self, across: &[Tick], upwards: &[Tick], canvas: &mut Canvas) {
-        if let Axis::Numbers(_) = self.x {
+    pub(super) fn grid(&self, across: &[AxisTick], upwards: &[AxisTick], canvas: &mut Canvas) {
+        if let PlotAxis::Numbers(_) = self.x {
             for tick in across {
                 let line = [self.at_places(tick.place, 0.0), self.at_places(tick.place, 1.0)];
                 canvas.line(&line, GRID);
             }
         }
-        if let Axis::Numbers(_) = self.y {
+        if let PlotAxis::Numbers(_) = self.y {
             for tick in upwards {
                 let line = [self.at_places(0.0, tick.place), self.at_places(1.0, tick.place)];
                 canvas.line(&line, GRID);
@@ -60,7 +60,7 @@ impl Frame<'_> {
     }
 
     /// Draws the edge with its ticks over the data.
-    pub(super) fn edge(&self, beside: &Beside, canvas: &mut Canvas) {
+    pub(super) fn edge(&self, beside: &PanelSides, canvas: &mut Canvas) {
         canvas.rectangle(self.rect, "none", Some(EDGE));
         let bottom = self.rect.bottom();
         for place in self.x.minor() {
@@ -80,7 +80,7 @@ impl Frame<'_> {
             let (_, y) = self.at_places(0.0, tick.place);
             canvas.line(&[(self.rect.x, y), (self.rect.x - TICK, y)], EDGE);
             let at = (self.rect.x - TICK - 1.5, y + 0.35 * self.font);
-            canvas.words(at, &tick.text, Words::at(Anchor::End));
+            canvas.words(at, &tick.text, TextStyle::at(Anchor::End));
         }
     }
 
@@ -88,9 +88,9 @@ impl Frame<'_> {
         let bottom = self.rect.bottom() + TICK;
         if turned {
             let at = (x + 0.3 * self.font, bottom + 0.8 * self.font);
-            canvas.words(at, text, Words { turn: -40.0, ..Words::at(Anchor::End) });
+            canvas.words(at, text, TextStyle { turn: -40.0, ..TextStyle::at(Anchor::End) });
         } else {
-            canvas.words((x, bottom + self.font), text, Words::at(Anchor::Middle));
+            canvas.words((x, bottom + self.font), text, TextStyle::at(Anchor::Middle));
         }
     }
 
@@ -98,13 +98,13 @@ impl Frame<'_> {
     pub(super) fn head(&self, text: &str, canvas: &mut Canvas) {
         let text = fitted(text, self.rect.width / self.font + 1.0);
         let at = (self.rect.x + self.rect.width / 2.0, self.rect.y - 0.35 * self.font);
-        canvas.words(at, &text, Words::at(Anchor::Middle));
+        canvas.words(at, &text, TextStyle::at(Anchor::Middle));
     }
 
     /// Writes what a row of panels is of to its right.
     pub(super) fn side(&self, text: &str, canvas: &mut Canvas) {
         let text = fitted(text, self.rect.height / self.font + 1.0);
         let at = (self.rect.right() + 0.4 * self.font, self.rect.y + self.rect.height / 2.0);
-        canvas.words(at, &text, Words { turn: 90.0, ..Words::at(Anchor::Middle) });
+        canvas.words(at, &text, TextStyle { turn: 90.0, ..TextStyle::at(Anchor::Middle) });
     }
 }

@@ -1,10 +1,10 @@
 //! Means by two settings, as shades.
 use super::Scale;
-use super::axis::{Axis, usable};
-use super::canvas::{Anchor, Canvas, Rect, Words, width_of};
+use super::axis::{PlotAxis, usable};
+use super::canvas::{Anchor, Canvas, Rect, TextStyle, width_of};
 use super::extents::Extents;
 use super::factor::Factor;
-use super::frame::Frame;
+use super::frame::PanelFrame;
 use super::lines::pool_of;
 use super::select::{Panel, Selection};
 use super::style::{Stroke, shade};
@@ -61,8 +61,10 @@ impl Heat {
     }
 
     /// Draws it within `frame`: a shade for each cell, and its number where that has room.
-    pub(super) fn draw(&self, frame: &Frame, canvas: &mut Canvas) {
-        let (Axis::Levels(columns), Axis::Levels(rows)) = (frame.x, frame.y) else { return };
+    pub(super) fn draw(&self, frame: &PanelFrame, canvas: &mut Canvas) {
+        let (PlotAxis::Levels(columns), PlotAxis::Levels(rows)) = (frame.x, frame.y) else {
+            return;
+        };
         let Some(z) = frame.z else { return };
         let width = frame.rect.width / columns.len().max(1) as f64;
         let height = frame.rect.height / rows.len().max(1) as f64;
@@ -83,7 +85,7 @@ impl Heat {
             canvas.rectangle(rect, &colour, Some(Stroke::thin("#fff", 0.4)));
             if room {
                 let at = (left + width / 2.0, bottom - height / 2.0 + 0.35 * frame.font);
-                let words = Words { colour: ink, ..Words::at(Anchor::Middle) };
+                let words = TextStyle { colour: ink, ..TextStyle::at(Anchor::Middle) };
                 canvas.words(at, &text(value), words);
             }
         }

@@ -2,10 +2,10 @@
 use super::axis::OVERHANG;
 use super::canvas::{MM, Rect};
 use super::legend::ROW;
-use super::{Plot, Refused};
+use super::{Plot, PlotRefused};
 
 /// What needs room around the panels, in the font's size.
-pub(super) struct Needs {
+pub(super) struct RoomNeeds {
     /// Levels of each facet; empty for one panel.
     pub facets: Vec<usize>,
     /// Rows of the legend.
@@ -55,7 +55,7 @@ const HEAD: f64 = 1.35;
 
 impl Layout {
     /// For a plot that needs this.
-    pub(super) fn of(plot: &Plot, needs: &Needs) -> Result<Layout, Refused> {
+    pub(super) fn of(plot: &Plot, needs: &RoomNeeds) -> Result<Layout, PlotRefused> {
         let font = plot.font_size_pt;
         let width = plot.width_mm * MM;
         let title = if plot.title.is_some() { 1.7 } else { 0.0 };
@@ -119,7 +119,7 @@ pub(super) fn legend_width(plot: &Plot) -> f64 {
     (plot.width_mm * MM - 2.0 * EDGE) / plot.font_size_pt
 }
 
-fn heads(needs: &Needs) -> f64 {
+fn heads(needs: &RoomNeeds) -> f64 {
     if needs.facets.is_empty() { 0.0 } else { HEAD }
 }
 
@@ -136,7 +136,11 @@ fn grid(facets: &[usize], most: f64) -> (usize, usize) {
     }
 }
 
-fn enough(plot: &Plot, size: (f64, f64), (columns, rows): (usize, usize)) -> Result<(), Refused> {
+fn enough(
+    plot: &Plot,
+    size: (f64, f64),
+    (columns, rows): (usize, usize),
+) -> Result<(), PlotRefused> {
     let (wide, tall) = (size.0 / MM, size.1 / MM);
     let said = |which: &str, many: usize, each: f64| {
         format!(
@@ -148,12 +152,12 @@ fn enough(plot: &Plot, size: (f64, f64), (columns, rows): (usize, usize)) -> Res
     };
     if wide < LEAST_MM {
         let why = said("wide", columns, wide);
-        return Err(Refused::new("width", &format!("{} mm", plot.width_mm), why));
+        return Err(PlotRefused::new("width", &format!("{} mm", plot.width_mm), why));
     }
     match plot.height_mm {
         Some(height) if tall < LEAST_MM => {
             let why = said("high", rows, tall);
-            Err(Refused::new("height", &format!("{height} mm"), why))
+            Err(PlotRefused::new("height", &format!("{height} mm"), why))
         }
         _ => Ok(()),
     }
@@ -164,11 +168,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::plot::Kind;
+    use crate::plot::PlotKind;
 
-    fn needs(facets: Vec<usize>, legend: usize, bar: bool) -> Needs {
+    fn needs(facets: Vec<usize>, legend: usize, bar: bool) -> RoomNeeds {
         let bar = bar.then_some(5.0);
-        Needs { facets, legend, left: 3.0, below: 1.0, bar, tall: 0.0 }
+        RoomNeeds { facets, legend, left: 3.0, below: 1.0, bar, tall: 0.0 }
     }
 
     fn any_facets() -> impl Strategy<Value = Vec<usize>> {
@@ -190,7 +194,7 @@ mod tests {
             height_mm in prop::option::of(60.0..300.0f64),
         ) {
             let title = titled.then(|| "t".to_string());
-            let own = Plot::new("p", Kind::Lines);
+            let own = Plot::new("p", PlotKind::Lines);
             let plot = Plot { width_mm, height_mm, font_size_pt, title, ..own };
             let Ok(layout) = Layout::of(&plot, &needs(facets.clone(), legend, bar)) else {
                 return Ok(());
@@ -241,7 +245,7 @@ mod tests {
 
     #[test]
     fn what_is_too_small_says_which_side_and_what_to_do() {
-        let narrow = Plot { width_mm: 20.0, font_size_pt: 12.0, ..Plot::new("p", Kind::Lines) };
+        let narrow = Plot { width_mm: 20.0, font_size_pt: 12.0, ..Plot::new("p", PlotKind::Lines) };
         let refused = Layout::of(&narrow, &needs(vec![3, 1], 0, false)).err().unwrap();
         assert_eq!((refused.field.as_str(), refused.value.as_str()), ("width", "20 mm"));
         assert!(refused.why.contains("3 × 1 panels") && refused.why.ends_with("draw fewer panels"));

@@ -1,27 +1,27 @@
 //! Means over seeds with their intervals, along a setting.
-use super::axis::{Axis, usable};
+use super::axis::{PlotAxis, usable};
 use super::canvas::{At, Canvas};
 use super::extents::Extents;
 use super::factor::Factor;
-use super::frame::Frame;
+use super::frame::PanelFrame;
 use super::select::{Panel, Selection};
-use super::style::{Look, Series, of_series};
-use super::{Kind, Scale};
+use super::style::{LegendSeries, SeriesStyle, of_series};
+use super::{PlotKind, Scale};
 use crate::tidy::{Column, Values};
 use crate::{Aggregate, Figure, Flow, Group, Metric, Pool};
 
 /// The lines of a panel.
-pub(super) struct Lines {
+pub(super) struct LinesPanel {
     lines: Vec<PanelLine>,
     scales: (Scale, Scale),
 }
 
 struct PanelLine {
     series: usize,
-    points: Vec<Point>,
+    points: Vec<LinePoint>,
 }
 
-struct Point {
+struct LinePoint {
     x: f64,
     figure: Figure,
 }
@@ -46,9 +46,9 @@ pub(super) fn pool_of(column: &Column) -> Pool {
     }
 }
 
-impl Lines {
+impl LinesPanel {
     /// Of a panel's rows: `y` along `x`.
-    pub(super) fn of(selection: &Selection, panel: &Panel, x: &Factor, y: &Column) -> Lines {
+    pub(super) fn of(selection: &Selection, panel: &Panel, x: &Factor, y: &Column) -> LinesPanel {
         let seeds = selection.by_seed(
             &panel.rows,
             |row| Some((selection.series(row), x.level(row)?)),
@@ -68,14 +68,14 @@ impl Lines {
                 lines.push(PanelLine { series, points: vec![] });
             }
             if let Some(line) = lines.last_mut() {
-                line.points.push(Point { x, figure });
+                line.points.push(LinePoint { x, figure });
             }
         }
-        debug_assert_eq!(selection.plot.kind, Kind::Lines);
-        Lines { lines, scales: (selection.plot.x_scale, selection.plot.y_scale) }
+        debug_assert_eq!(selection.plot.kind, PlotKind::Lines);
+        LinesPanel { lines, scales: (selection.plot.x_scale, selection.plot.y_scale) }
     }
 
-    fn shown(&self, point: &Point) -> bool {
+    fn shown(&self, point: &LinePoint) -> bool {
         self.scales.0.holds(point.x) && self.scales.1.holds(point.figure.mean())
     }
 
@@ -101,17 +101,17 @@ impl Lines {
     }
 
     /// Draws it within `frame`.
-    pub(super) fn draw(&self, frame: &Frame, names: &[Series], canvas: &mut Canvas) {
+    pub(super) fn draw(&self, frame: &PanelFrame, names: &[LegendSeries], canvas: &mut Canvas) {
         // The first stands in front, as it does in the legend.
         for line in self.lines.iter().rev() {
             let (name, look) = of_series(names, line.series);
-            let points: Vec<&Point> =
+            let points: Vec<&LinePoint> =
                 line.points.iter().filter(|point| self.shown(point)).collect();
             let at: Vec<At> = points.iter().map(|p| frame.at(p.x, p.figure.mean())).collect();
             let band = points.len() >= BAND;
             canvas.open("series", name);
             self.intervals(&points, frame, look, canvas);
-            if let Axis::Numbers(_) = frame.x {
+            if let PlotAxis::Numbers(_) = frame.x {
                 canvas.line(&at, look.line(1.0));
             }
             for &at in at.iter().filter(|_| !band) {
@@ -121,7 +121,13 @@ impl Lines {
         }
     }
 
-    fn intervals(&self, points: &[&Point], frame: &Frame, look: Look, canvas: &mut Canvas) {
+    fn intervals(
+        &self,
+        points: &[&LinePoint],
+        frame: &PanelFrame,
+        look: SeriesStyle,
+        canvas: &mut Canvas,
+    ) {
         let spans: Vec<(f64, (f64, f64))> = points
             .iter()
             .filter(|point| point.figure.ci95().is_some_and(|half| half > 0.0))
@@ -146,7 +152,7 @@ impl Lines {
 }
 
 /// The ends of a point's interval.
-fn ends(point: &Point) -> (f64, f64) {
+fn ends(point: &LinePoint) -> (f64, f64) {
     let half = point.figure.ci95().unwrap_or(0.0);
     (point.figure.mean() - half, point.figure.mean() + half)
 }

@@ -51,7 +51,7 @@ pub struct Plot {
     /// Its name, and that of its files.
     pub name: String,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: PlotKind,
     /// Which table it is drawn from.
     pub rows: Rows,
     /// The column along the horizontal axis.
@@ -96,7 +96,7 @@ pub struct Plot {
 
 /// A kind of plot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PlotKind {
     /// Means over seeds with their intervals.
     Lines,
     /// Means by two settings, as shades.
@@ -171,7 +171,7 @@ pub struct Picture {
 
 /// Why a plot cannot be drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct PlotRefused {
     /// The plot's field; empty for the plot as a whole.
     pub field: String,
     /// What the field says.
@@ -187,7 +187,7 @@ pub const FONT_SIZES_PT: (f64, f64) = (3.0, 36.0);
 
 impl Plot {
     /// A plot of one column's width, 88 mm, with all rows and nothing on its axes yet.
-    pub fn new(name: impl Into<String>, kind: Kind) -> Plot {
+    pub fn new(name: impl Into<String>, kind: PlotKind) -> Plot {
         Plot {
             name: name.into(),
             kind,
@@ -234,23 +234,23 @@ impl Plot {
     }
 
     /// The column of a field.
-    fn named(&self, field: &'static str) -> Result<&str, Refused> {
+    fn named(&self, field: &'static str) -> Result<&str, PlotRefused> {
         let found = self.columns().find(|(known, _)| *known == field);
         found.map(|(_, column)| column).ok_or_else(|| {
             let why = format!("{} needs a column here", self.kind.name());
-            Refused::new(field, "", why)
+            PlotRefused::new(field, "", why)
         })
     }
 
     /// Checks what does not depend on a table.
-    fn check(&self) -> Result<(), Refused> {
+    fn check(&self) -> Result<(), PlotRefused> {
         for field in self.kind.needs() {
             self.named(field)?;
         }
         for (field, _) in self.columns() {
             if !self.kind.needs().contains(&field) {
                 let why = format!("{} has no such axis", self.kind.name());
-                return Err(Refused::new(field, "", why));
+                return Err(PlotRefused::new(field, "", why));
             }
         }
         let within = |field, size: f64, (least, most): (f64, f64), unit| {
@@ -258,41 +258,47 @@ impl Plot {
                 return Ok(());
             }
             let why = format!("must be {least} to {most} {unit}");
-            Err(Refused::new(field, &format!("{size} {unit}"), why))
+            Err(PlotRefused::new(field, &format!("{size} {unit}"), why))
         };
         within("width", self.width_mm, SIZES_MM, "mm")?;
         within("height", self.height_mm.unwrap_or(SIZES_MM.0), SIZES_MM, "mm")?;
         within("font_size", self.font_size_pt, FONT_SIZES_PT, "pt")?;
         if self.facets.len() > 2 {
             let why = "at most two columns make panels: one across, one down";
-            return Err(Refused::new("facet", &self.facets.join(", "), why));
+            return Err(PlotRefused::new("facet", &self.facets.join(", "), why));
         }
         Ok(())
     }
 }
 
-impl Kind {
+impl PlotKind {
     /// All kinds.
-    pub const ALL: [Kind; 6] =
-        [Kind::Lines, Kind::Heat, Kind::Cdf, Kind::Box, Kind::Strip, Kind::Ellipses];
+    pub const ALL: [PlotKind; 6] = [
+        PlotKind::Lines,
+        PlotKind::Heat,
+        PlotKind::Cdf,
+        PlotKind::Box,
+        PlotKind::Strip,
+        PlotKind::Ellipses,
+    ];
 
     /// Its name, as in a study.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Lines => "lines",
-            Kind::Heat => "heat",
-            Kind::Cdf => "cdf",
-            Kind::Box => "box",
-            Kind::Strip => "strip",
-            Kind::Ellipses => "ellipses",
+            PlotKind::Lines => "lines",
+            PlotKind::Heat => "heat",
+            PlotKind::Cdf => "cdf",
+            PlotKind::Box => "box",
+            PlotKind::Strip => "strip",
+            PlotKind::Ellipses => "ellipses",
         }
     }
 
     /// The fields that must name a column, or do so by themselves.
     pub fn needs(self) -> &'static [&'static str] {
         match self {
-            Kind::Heat => &["x", "y", "z"],
-            Kind::Cdf => &["x"],
+            PlotKind::Heat => &["x", "y", "z"],
+            PlotKind::Cdf => &["x"],
             _ => &["x", "y"],
         }
     }
@@ -300,8 +306,8 @@ impl Kind {
     /// The columns of `x` and `y` unless told.
     pub fn own_columns(self) -> [Option<&'static str>; 2] {
         match self {
-            Kind::Box | Kind::Strip => [Some("queue"), None],
-            Kind::Ellipses => [Some("delay_ms_mean"), Some("throughput_bps")],
+            PlotKind::Box | PlotKind::Strip => [Some("queue"), None],
+            PlotKind::Ellipses => [Some("delay_ms_mean"), Some("throughput_bps")],
             _ => [None, None],
         }
     }
@@ -309,10 +315,10 @@ impl Kind {
     /// The fields whose axes have a scale, as far as numbers are on them.
     pub fn scaled(self) -> &'static [&'static str] {
         match self {
-            Kind::Heat => &["z_scale"],
-            Kind::Cdf => &["x_scale"],
-            Kind::Box | Kind::Strip => &["y_scale"],
-            Kind::Lines | Kind::Ellipses => &["x_scale", "y_scale"],
+            PlotKind::Heat => &["z_scale"],
+            PlotKind::Cdf => &["x_scale"],
+            PlotKind::Box | PlotKind::Strip => &["y_scale"],
+            PlotKind::Lines | PlotKind::Ellipses => &["x_scale", "y_scale"],
         }
     }
 }
@@ -331,9 +337,9 @@ impl Format {
     }
 }
 
-impl Refused {
-    fn new(field: &str, value: &str, why: impl Into<String>) -> Refused {
-        Refused { field: field.into(), value: value.into(), why: why.into() }
+impl PlotRefused {
+    fn new(field: &str, value: &str, why: impl Into<String>) -> PlotRefused {
+        PlotRefused { field: field.into(), value: value.into(), why: why.into() }
     }
 }
 
@@ -346,7 +352,7 @@ impl fmt::Display for Wanted {
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for PlotRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.field.as_str(), self.value.as_str()) {
             ("", _) => f.write_str(&self.why),
@@ -356,4 +362,4 @@ impl fmt::Display for Refused {
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for PlotRefused {}

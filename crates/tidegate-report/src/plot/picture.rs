@@ -1,17 +1,17 @@
 //! Draws a plot: rows to shapes, shapes to axes, and all of it onto the paper.
-use super::axis::{Axis, Extent, Numbers, Tick};
-use super::canvas::{Anchor, Canvas, Rect, Words, fitted, width_of};
+use super::axis::{AxisTick, Extent, Numbers, PlotAxis};
+use super::canvas::{Anchor, Canvas, Rect, TextStyle, fitted, width_of};
 use super::extents::Extents;
 use super::factor::Factor;
-use super::frame::{Beside, Frame};
+use super::frame::{PanelFrame, PanelSides};
 use super::heat::goes_down;
-use super::layout::{Layout, Needs, TICKS, legend_width};
+use super::layout::{Layout, RoomNeeds, TICKS, legend_width};
 use super::legend::Legend;
 use super::select::{Panel, Selection};
-use super::shape::{Columns, Shape};
-use super::style::{Series, Stroke, shade};
+use super::shape::{PanelColumns, Shape};
+use super::style::{LegendSeries, Stroke, shade};
 use super::unit::{Unit, title_of, with_unit};
-use super::{Kind, Picture, Plot, Refused, Scale};
+use super::{Picture, Plot, PlotKind, PlotRefused, Scale};
 use crate::tidy::{Column, Tidy, Values};
 
 /// Draws `plot` from `table`. The same table yields the same bytes.
@@ -19,10 +19,10 @@ use crate::tidy::{Column, Tidy, Values};
 /// # Errors
 /// A column or a value that is not in the table, nothing to draw, too little room: the field, its
 /// value and why.
-pub fn draw(plot: &Plot, table: &Tidy) -> Result<Picture, Refused> {
+pub fn draw(plot: &Plot, table: &Tidy) -> Result<Picture, PlotRefused> {
     plot.check()?;
     let selection = Selection::of(plot, table)?;
-    let columns = Columns::of(&selection)?;
+    let columns = PanelColumns::of(&selection)?;
     let panels = selection.panels();
     let shapes: Vec<Shape> =
         panels.iter().map(|panel| Shape::of(&selection, &columns, panel)).collect();
@@ -37,8 +37,8 @@ pub fn draw(plot: &Plot, table: &Tidy) -> Result<Picture, Refused> {
 }
 
 /// Why there is nothing to draw.
-fn nothing(plot: &Plot, extents: &Extents) -> Refused {
-    let field = if plot.kind == Kind::Heat { "z" } else { "y" };
+fn nothing(plot: &Plot, extents: &Extents) -> PlotRefused {
+    let field = if plot.kind == PlotKind::Heat { "z" } else { "y" };
     let named = plot.columns().find(|(known, _)| *known == field);
     let (field, name) = named.or_else(|| plot.columns().next()).unwrap_or(("", ""));
     let why = if extents.not_positive > 0 {
@@ -46,7 +46,7 @@ fn nothing(plot: &Plot, extents: &Extents) -> Refused {
     } else {
         "the rows have no value of it"
     };
-    Refused::new(field, name, why)
+    PlotRefused::new(field, name, why)
 }
 
 /// What cannot be seen in the picture.
@@ -56,8 +56,9 @@ fn notes(extents: &Extents, panels: usize, plot: &Plot) -> Vec<String> {
         let n = extents.not_positive;
         notes.push(format!("{n} values of 0 or less have no place on the logarithmic axis"));
     }
-    if extents.single == extents.drawn && matches!(plot.kind, Kind::Lines | Kind::Ellipses) {
-        let what = if plot.kind == Kind::Lines { "intervals" } else { "ellipses" };
+    if extents.single == extents.drawn && matches!(plot.kind, PlotKind::Lines | PlotKind::Ellipses)
+    {
+        let what = if plot.kind == PlotKind::Lines { "intervals" } else { "ellipses" };
         notes.push(format!("no {what}: of one seed there are none, and of rare events few"));
     }
     if plot.facets.is_empty() && panels > 1 {
@@ -68,14 +69,14 @@ fn notes(extents: &Extents, panels: usize, plot: &Plot) -> Vec<String> {
 
 /// The axes that all panels have in common, and what they are called.
 struct Axes {
-    x: Axis,
-    y: Axis,
+    x: PlotAxis,
+    y: PlotAxis,
     z: Option<Numbers>,
     labels: [String; 3],
 }
 
 impl Axes {
-    fn of(plot: &Plot, columns: &Columns, extents: &Extents) -> Axes {
+    fn of(plot: &Plot, columns: &PanelColumns, extents: &Extents) -> Axes {
         let measured = |column: &Column, extent: Extent, scale: Scale| {
             Numbers::new(extent, scale, Unit::of(&column.unit, extent.size(scale)), vec![])
         };
@@ -87,14 +88,14 @@ impl Axes {
         };
         let levels = |factor: &Factor, told| named(told, factor.column, &factor.unit());
         match columns {
-            Columns::Alone(x) => {
+            PanelColumns::Alone(x) => {
                 let across = measured(x, extents.x, plot.x_scale);
                 let parts = plot.y_label.clone().unwrap_or_else(|| "part of values".into());
                 let labels = [name_of(x, &across, &plot.x_label), parts, String::new()];
-                let y = Axis::Numbers(Numbers::between(0.0, 1.0));
-                Axes { x: Axis::Numbers(across), y, z: None, labels }
+                let y = PlotAxis::Numbers(Numbers::between(0.0, 1.0));
+                Axes { x: PlotAxis::Numbers(across), y, z: None, labels }
             }
-            Columns::Two(x, y) => {
+            PanelColumns::Two(x, y) => {
                 let across = measured(x, extents.x, plot.x_scale);
                 let up = measured(y, extents.y, plot.y_scale);
                 let labels = [
@@ -102,16 +103,16 @@ impl Axes {
                     name_of(y, &up, &plot.y_label),
                     String::new(),
                 ];
-                Axes { x: Axis::Numbers(across), y: Axis::Numbers(up), z: None, labels }
+                Axes { x: PlotAxis::Numbers(across), y: PlotAxis::Numbers(up), z: None, labels }
             }
-            Columns::Over(x, y) => {
+            PanelColumns::Over(x, y) => {
                 let up = measured(y, extents.y, plot.y_scale);
                 let labels =
                     [levels(x, &plot.x_label), name_of(y, &up, &plot.y_label), String::new()];
                 let x = along(x, plot, extents);
-                Axes { x, y: Axis::Numbers(up), z: None, labels }
+                Axes { x, y: PlotAxis::Numbers(up), z: None, labels }
             }
-            Columns::Grid(x, y, z) => {
+            PanelColumns::Grid(x, y, z) => {
                 let shades = measured(z, extents.z, plot.z_scale).tight(extents.z);
                 let labels = [
                     levels(x, &plot.x_label),
@@ -122,17 +123,18 @@ impl Axes {
                 if goes_down(y) {
                     rows.reverse();
                 }
-                Axes { x: Axis::Levels(x.names()), y: Axis::Levels(rows), z: Some(shades), labels }
+                let (x, y) = (PlotAxis::Levels(x.names()), PlotAxis::Levels(rows));
+                Axes { x, y, z: Some(shades), labels }
             }
         }
     }
 }
 
 /// The axis of a setting: of numbers for lines, else of levels.
-fn along(x: &Factor, plot: &Plot, extents: &Extents) -> Axis {
+fn along(x: &Factor, plot: &Plot, extents: &Extents) -> PlotAxis {
     match (&x.column.values, plot.kind) {
-        (Values::Text(_), _) | (_, Kind::Box | Kind::Strip) => Axis::Levels(x.names()),
-        _ => Axis::Numbers(Numbers::new(extents.x, plot.x_scale, x.unit(), x.numbers())),
+        (Values::Text(_), _) | (_, PlotKind::Box | PlotKind::Strip) => PlotAxis::Levels(x.names()),
+        _ => PlotAxis::Numbers(Numbers::new(extents.x, plot.x_scale, x.unit(), x.numbers())),
     }
 }
 
@@ -142,9 +144,9 @@ struct Sheet<'a> {
     axes: &'a Axes,
     legend: Legend,
     layout: Layout,
-    across: Vec<Tick>,
-    upwards: Vec<Tick>,
-    bar: Vec<Tick>,
+    across: Vec<AxisTick>,
+    upwards: Vec<AxisTick>,
+    bar: Vec<AxisTick>,
     /// Whether texts below the axes are turned, for want of room.
     turned: bool,
 }
@@ -153,19 +155,19 @@ struct Sheet<'a> {
 const GUESS: f64 = 3.0;
 
 impl<'a> Sheet<'a> {
-    fn of(selection: &'a Selection<'a>, axes: &'a Axes) -> Result<Sheet<'a>, Refused> {
+    fn of(selection: &'a Selection<'a>, axes: &'a Axes) -> Result<Sheet<'a>, PlotRefused> {
         let plot = selection.plot;
         let names = Self::series(selection);
         let legend = Legend::of(&names, legend_width(plot));
-        let mut needs = Needs {
+        let mut needs = RoomNeeds {
             facets: selection.facets.iter().map(|facet| facet.levels.len()).collect(),
             legend: legend.rows(),
             left: GUESS,
             below: 1.0,
             bar: axes.z.as_ref().map(|_| GUESS + 2.5),
             tall: match &axes.y {
-                Axis::Levels(rows) => 1.6 * rows.len() as f64,
-                Axis::Numbers(_) => 0.0,
+                PlotAxis::Levels(rows) => 1.6 * rows.len() as f64,
+                PlotAxis::Numbers(_) => 0.0,
             },
         };
         // How tall a panel is decides its ticks, and their texts how wide it is: once round is
@@ -174,13 +176,13 @@ impl<'a> Sheet<'a> {
         let bar = axes
             .z
             .as_ref()
-            .map(|z| Axis::Numbers(z.clone()).upwards(first.grid.height / first.font));
+            .map(|z| PlotAxis::Numbers(z.clone()).upwards(first.grid.height / first.font));
         let bar = bar.unwrap_or_default();
         needs.left = widest(&axes.y.upwards(first.tall()));
         needs.bar = axes.z.as_ref().map(|_| widest(&bar) + 3.0);
         let second = Layout::of(plot, &needs)?;
         let across = axes.x.across(second.wide());
-        let turned = matches!(axes.x, Axis::Levels(_)) && !fit(&across, second.wide());
+        let turned = matches!(axes.x, PlotAxis::Levels(_)) && !fit(&across, second.wide());
         if turned {
             needs.below = 0.65 * widest(&across) + 0.7;
         }
@@ -190,12 +192,12 @@ impl<'a> Sheet<'a> {
     }
 
     /// The series that a legend is needed for.
-    fn series(selection: &Selection) -> Vec<Series> {
+    fn series(selection: &Selection) -> Vec<LegendSeries> {
         let plot = selection.plot;
         let on_axis = |name: &str| plot.columns().any(|(_, column)| column == name);
         let colour = selection.colour.as_ref();
         let needed = colour.filter(|c| c.levels.len() > 1 && !on_axis(&c.column.name));
-        let needed = needed.filter(|_| plot.kind != Kind::Heat);
+        let needed = needed.filter(|_| plot.kind != PlotKind::Heat);
         needed.map(|_| selection.names()).unwrap_or_default()
     }
 
@@ -205,7 +207,7 @@ impl<'a> Sheet<'a> {
         let names = self.selection.names();
         for (number, (panel, shape)) in panels.iter().zip(shapes).enumerate() {
             let Some(&rect) = self.layout.panels.get(number) else { continue };
-            let frame = Frame {
+            let frame = PanelFrame {
                 rect,
                 x: &self.axes.x,
                 y: &self.axes.y,
@@ -225,10 +227,10 @@ impl<'a> Sheet<'a> {
     }
 
     /// Edge, ticks and heading of panel `number`.
-    fn around(&self, frame: &Frame, number: usize, panel: &Panel, canvas: &mut Canvas) {
+    fn around(&self, frame: &PanelFrame, number: usize, panel: &Panel, canvas: &mut Canvas) {
         let columns = self.layout.columns;
         let lowest = number + columns >= self.layout.panels.len();
-        let beside = Beside {
+        let beside = PanelSides {
             below: lowest.then_some(&self.across),
             left: number.is_multiple_of(columns).then_some(&self.upwards),
             turned: self.turned,
@@ -264,16 +266,16 @@ impl<'a> Sheet<'a> {
         let (plot, layout) = (self.selection.plot, &self.layout);
         let (font, grid, (width, height)) = (layout.font, layout.grid, layout.size);
         let middle = (grid.x + grid.width / 2.0, grid.y + grid.height / 2.0);
-        let words = Words::at(Anchor::Middle);
+        let words = TextStyle::at(Anchor::Middle);
         if let Some(title) = &plot.title {
-            let bold = Words { bold: true, ..words };
+            let bold = TextStyle { bold: true, ..words };
             canvas.words((width / 2.0, layout.title), &fitted(title, width / font - 1.0), bold);
         }
         self.legend.draw(layout.legend, font, plot.kind, canvas);
         let [x, y, z] = &self.axes.labels;
         let below = height - 2.5 - 0.3 * font;
         canvas.words((middle.0, below), &fitted(x, width / font - 1.0), words);
-        let (turned, room) = (Words { turn: -90.0, ..words }, height / font - 1.0);
+        let (turned, room) = (TextStyle { turn: -90.0, ..words }, height / font - 1.0);
         canvas.words((2.5 + 0.9 * font, middle.1), &fitted(y, room), turned);
         if let Some(bar) = layout.bar {
             self.shades(bar, canvas);
@@ -297,19 +299,19 @@ impl<'a> Sheet<'a> {
             let y = bar.bottom() - tick.place * bar.height;
             canvas.line(&[(bar.right(), y), (bar.right() + 2.0, y)], Stroke::thin("#444", 0.5));
             let at = (bar.right() + TICKS, y + 0.35 * self.layout.font);
-            canvas.words(at, &tick.text, Words::at(Anchor::Start));
+            canvas.words(at, &tick.text, TextStyle::at(Anchor::Start));
         }
     }
 }
 
 /// The widest text of some ticks.
-fn widest(ticks: &[Tick]) -> f64 {
+fn widest(ticks: &[AxisTick]) -> f64 {
     ticks.iter().map(|tick| width_of(&tick.text)).fold(0.0, f64::max)
 }
 
 /// Whether texts below an axis of this length keep apart.
-fn fit(ticks: &[Tick], length: f64) -> bool {
-    let end = |tick: &Tick, side: f64| tick.place * length + side * width_of(&tick.text) / 2.0;
+fn fit(ticks: &[AxisTick], length: f64) -> bool {
+    let end = |tick: &AxisTick, side: f64| tick.place * length + side * width_of(&tick.text) / 2.0;
     ticks.windows(2).all(|two| end(&two[0], 1.0) + 0.5 <= end(&two[1], -1.0))
         && ticks.iter().all(|tick| end(tick, 1.0) <= length + 0.8 && end(tick, -1.0) >= -0.8)
 }

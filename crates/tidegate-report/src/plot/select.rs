@@ -2,8 +2,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::factor::Factor;
-use super::style::{Look, MOST_SERIES, Series};
-use super::{Kind, Plot, Refused, Wanted};
+use super::style::{LegendSeries, MOST_SERIES, SeriesStyle};
+use super::{Plot, PlotKind, PlotRefused, Wanted};
 use crate::tidy::{Column, Tidy, Values};
 
 /// The column that repeats a measurement.
@@ -66,7 +66,7 @@ fn looks(colour: &Factor) -> Vec<usize> {
 
 impl<'t> Selection<'t> {
     /// The rows that `plot` has of `tidy`.
-    pub(super) fn of(plot: &'t Plot, tidy: &'t Tidy) -> Result<Selection<'t>, Refused> {
+    pub(super) fn of(plot: &'t Plot, tidy: &'t Tidy) -> Result<Selection<'t>, PlotRefused> {
         let mut selection = Selection {
             plot,
             tidy,
@@ -75,7 +75,7 @@ impl<'t> Selection<'t> {
             looks: vec![],
             facets: vec![],
         };
-        let default = Some("queue").filter(|_| plot.kind != Kind::Heat);
+        let default = Some("queue").filter(|_| plot.kind != PlotKind::Heat);
         let colour = plot.colour.as_deref().or(default.filter(|name| tidy.column(name).is_some()));
         if let Some(name) = colour {
             let colour = selection.factor("colour", name)?;
@@ -92,18 +92,18 @@ impl<'t> Selection<'t> {
     }
 
     /// The levels of the condition `name`.
-    pub(super) fn factor(&self, field: &str, name: &str) -> Result<Factor<'t>, Refused> {
+    pub(super) fn factor(&self, field: &str, name: &str) -> Result<Factor<'t>, PlotRefused> {
         let conditions = conditions(self.tidy);
         if !conditions.contains(&name) {
             let why = format!("must be one of {}", conditions.join(", "));
-            return Err(Refused::new(field, name, why));
+            return Err(PlotRefused::new(field, name, why));
         }
         Ok(Factor::of(column(self.tidy, field, name)?, &self.rows))
     }
 
     /// What else sets rows apart goes to panels of its own: values of different settings are never
     /// taken together unless the plot pools them.
-    fn split_the_rest(&mut self) -> Result<(), Refused> {
+    fn split_the_rest(&mut self) -> Result<(), PlotRefused> {
         for name in conditions(self.tidy) {
             let drawn = self.drawn_by();
             if drawn.contains(&name) || self.plot.pooled.iter().any(|pooled| pooled == name) {
@@ -123,7 +123,7 @@ impl<'t> Selection<'t> {
                      }}, or take the mean over all with pool = [\"{name}\"]",
                     factor.known()
                 );
-                return Err(Refused::new("facet", &self.plot.facets.join(", "), why));
+                return Err(PlotRefused::new("facet", &self.plot.facets.join(", "), why));
             }
             self.facets.push(factor);
         }
@@ -137,7 +137,7 @@ impl<'t> Selection<'t> {
     }
 
     /// Whether rows that would be drawn in one place have several levels of `factor`.
-    fn several(&self, factor: &Factor) -> Result<bool, Refused> {
+    fn several(&self, factor: &Factor) -> Result<bool, PlotRefused> {
         if factor.levels.len() < 2 {
             return Ok(false);
         }
@@ -150,7 +150,7 @@ impl<'t> Selection<'t> {
     }
 
     /// What tells rows apart so far: the levels of all conditions that are drawn.
-    fn place_of(&self) -> Result<impl Fn(usize) -> Vec<Option<usize>> + use<'t>, Refused> {
+    fn place_of(&self) -> Result<impl Fn(usize) -> Vec<Option<usize>> + use<'t>, PlotRefused> {
         let conditions = conditions(self.tidy);
         let drawn: BTreeSet<&str> = self.drawn_by().into_iter().collect();
         let drawn = drawn.into_iter().filter(|name| conditions.contains(name));
@@ -160,7 +160,7 @@ impl<'t> Selection<'t> {
     }
 
     /// Whether what is drawn is the same for all groups of a run, as of a link.
-    fn alike_in_groups(&self) -> Result<bool, Refused> {
+    fn alike_in_groups(&self) -> Result<bool, PlotRefused> {
         let measured: Vec<&Column> = self.measured();
         let run = self.run_of()?;
         let mut seen: BTreeMap<_, Vec<Option<u64>>> = BTreeMap::new();
@@ -187,7 +187,7 @@ impl<'t> Selection<'t> {
     }
 
     /// The run that a row is of: all conditions but the group, and the seed.
-    fn run_of(&self) -> Result<impl Fn(usize) -> Vec<Option<u64>> + use<'t>, Refused> {
+    fn run_of(&self) -> Result<impl Fn(usize) -> Vec<Option<u64>> + use<'t>, PlotRefused> {
         let of_group = |name: &&str| !matches!(*name, GROUP | CONDUCT);
         let names = conditions(self.tidy).into_iter().filter(of_group);
         let factors: Vec<Factor> =
@@ -199,7 +199,7 @@ impl<'t> Selection<'t> {
         })
     }
 
-    fn check_bounds(&self) -> Result<(), Refused> {
+    fn check_bounds(&self) -> Result<(), PlotRefused> {
         let panels: usize = self.facets.iter().map(|facet| facet.levels.len()).product();
         if panels > MOST_PANELS {
             let why = format!(
@@ -207,13 +207,13 @@ impl<'t> Selection<'t> {
                  take the mean with pool"
             );
             let names: Vec<&str> = self.facets.iter().map(|f| f.column.name.as_str()).collect();
-            return Err(Refused::new("facet", &names.join(", "), why));
+            return Err(PlotRefused::new("facet", &names.join(", "), why));
         }
         let series = self.colour.as_ref().map_or(1, |colour| colour.levels.len());
         if series > MOST_SERIES {
             let why = format!("has {series} values; at most {MOST_SERIES} can be told apart");
             let name = self.colour.as_ref().map_or("", |colour| &colour.column.name);
-            return Err(Refused::new("colour", name, why));
+            return Err(PlotRefused::new("colour", name, why));
         }
         Ok(())
     }
@@ -241,9 +241,10 @@ impl<'t> Selection<'t> {
     }
 
     /// The names and looks of the series.
-    pub(super) fn names(&self) -> Vec<Series> {
+    pub(super) fn names(&self) -> Vec<LegendSeries> {
         let Some(colour) = &self.colour else { return vec![] };
-        let series = |(name, look): (String, &usize)| Series { name, look: Look::of(*look) };
+        let series =
+            |(name, look): (String, &usize)| LegendSeries { name, look: SeriesStyle::of(*look) };
         colour.full_names().into_iter().zip(&self.looks).map(series).collect()
     }
 
@@ -274,24 +275,32 @@ impl<'t> Selection<'t> {
 }
 
 /// The column `name` that the plot's `field` asks for.
-pub(super) fn column<'t>(tidy: &'t Tidy, field: &str, name: &str) -> Result<&'t Column, Refused> {
-    tidy.column(name).ok_or_else(|| Refused::new(field, name, "there is no such column"))
+pub(super) fn column<'t>(
+    tidy: &'t Tidy,
+    field: &str,
+    name: &str,
+) -> Result<&'t Column, PlotRefused> {
+    tidy.column(name).ok_or_else(|| PlotRefused::new(field, name, "there is no such column"))
 }
 
 /// The column `name` of numbers.
-pub(super) fn numbers<'t>(tidy: &'t Tidy, field: &str, name: &str) -> Result<&'t Column, Refused> {
+pub(super) fn numbers<'t>(
+    tidy: &'t Tidy,
+    field: &str,
+    name: &str,
+) -> Result<&'t Column, PlotRefused> {
     let column = column(tidy, field, name)?;
     match column.values {
-        Values::Text(_) => Err(Refused::new(field, name, "has texts; a number is needed")),
+        Values::Text(_) => Err(PlotRefused::new(field, name, "has texts; a number is needed")),
         _ => Ok(column),
     }
 }
 
 /// The rows that pass all filters.
-fn filtered(plot: &Plot, tidy: &Tidy) -> Result<Vec<usize>, Refused> {
+fn filtered(plot: &Plot, tidy: &Tidy) -> Result<Vec<usize>, PlotRefused> {
     let mut rows: Vec<usize> = (0..tidy.rows()).collect();
     if rows.is_empty() {
-        return Err(Refused::new("", "", "the table has no rows"));
+        return Err(PlotRefused::new("", "", "the table has no rows"));
     }
     for filter in &plot.filters {
         let field = format!("where.{}", filter.column);
@@ -301,7 +310,7 @@ fn filtered(plot: &Plot, tidy: &Tidy) -> Result<Vec<usize>, Refused> {
         for wanted in &filter.values {
             if !known(wanted) {
                 let why = format!("no row has it; known are {}", factor.known());
-                return Err(Refused::new(&field, &wanted.to_string(), why));
+                return Err(PlotRefused::new(&field, &wanted.to_string(), why));
             }
         }
         let chosen =

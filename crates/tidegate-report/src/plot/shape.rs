@@ -4,26 +4,26 @@ use super::cdf::Cdf;
 use super::ellipses::Ellipses;
 use super::extents::Extents;
 use super::factor::Factor;
-use super::frame::Frame;
+use super::frame::PanelFrame;
 use super::heat::Heat;
-use super::lines::Lines;
+use super::lines::LinesPanel;
 use super::select::{Panel, Selection, conditions, numbers};
-use super::spread::Spread;
-use super::style::Series;
-use super::{Kind, Refused};
+use super::spread::SpreadPanel;
+use super::style::LegendSeries;
+use super::{PlotKind, PlotRefused};
 use crate::tidy::Column;
 
 /// What a panel shows.
 pub(super) enum Shape {
-    Lines(Lines),
+    Lines(LinesPanel),
     Heat(Heat),
     Cdf(Cdf),
-    Spread(Spread),
+    Spread(SpreadPanel),
     Ellipses(Ellipses),
 }
 
 /// The columns that a plot draws: settings where it needs them, else quantities.
-pub(super) enum Columns<'t> {
+pub(super) enum PanelColumns<'t> {
     /// A quantity over a setting.
     Over(Factor<'t>, &'t Column),
     /// A quantity over two settings.
@@ -34,9 +34,9 @@ pub(super) enum Columns<'t> {
     Two(&'t Column, &'t Column),
 }
 
-impl<'t> Columns<'t> {
+impl<'t> PanelColumns<'t> {
     /// Of a plot.
-    pub(super) fn of(selection: &Selection<'t>) -> Result<Columns<'t>, Refused> {
+    pub(super) fn of(selection: &Selection<'t>) -> Result<PanelColumns<'t>, PlotRefused> {
         let (plot, tidy) = (selection.plot, selection.tidy);
         let setting = |field| {
             let name = plot.named(field)?;
@@ -48,29 +48,31 @@ impl<'t> Columns<'t> {
                 plot.kind.name(),
                 conditions(tidy).join(", ")
             );
-            Err(Refused::new(field, name, why))
+            Err(PlotRefused::new(field, name, why))
         };
         let measured = |field| numbers(tidy, field, plot.named(field)?);
         Ok(match plot.kind {
-            Kind::Heat => Columns::Grid(setting("x")?, setting("y")?, measured("z")?),
-            Kind::Cdf => Columns::Alone(measured("x")?),
-            Kind::Ellipses => Columns::Two(measured("x")?, measured("y")?),
-            Kind::Lines | Kind::Box | Kind::Strip => Columns::Over(setting("x")?, measured("y")?),
+            PlotKind::Heat => PanelColumns::Grid(setting("x")?, setting("y")?, measured("z")?),
+            PlotKind::Cdf => PanelColumns::Alone(measured("x")?),
+            PlotKind::Ellipses => PanelColumns::Two(measured("x")?, measured("y")?),
+            PlotKind::Lines | PlotKind::Box | PlotKind::Strip => {
+                PanelColumns::Over(setting("x")?, measured("y")?)
+            }
         })
     }
 }
 
 impl Shape {
     /// Of a panel.
-    pub(super) fn of(selection: &Selection, columns: &Columns, panel: &Panel) -> Shape {
+    pub(super) fn of(selection: &Selection, columns: &PanelColumns, panel: &Panel) -> Shape {
         match columns {
-            Columns::Grid(x, y, z) => Shape::Heat(Heat::of(selection, panel, (x, y), z)),
-            Columns::Alone(x) => Shape::Cdf(Cdf::of(selection, panel, x)),
-            Columns::Two(x, y) => Shape::Ellipses(Ellipses::of(selection, panel, x, y)),
-            Columns::Over(x, y) if selection.plot.kind == Kind::Lines => {
-                Shape::Lines(Lines::of(selection, panel, x, y))
+            PanelColumns::Grid(x, y, z) => Shape::Heat(Heat::of(selection, panel, (x, y), z)),
+            PanelColumns::Alone(x) => Shape::Cdf(Cdf::of(selection, panel, x)),
+            PanelColumns::Two(x, y) => Shape::Ellipses(Ellipses::of(selection, panel, x, y)),
+            PanelColumns::Over(x, y) if selection.plot.kind == PlotKind::Lines => {
+                Shape::Lines(LinesPanel::of(selection, panel, x, y))
             }
-            Columns::Over(x, y) => Shape::Spread(Spread::of(selection, panel, x, y)),
+            PanelColumns::Over(x, y) => Shape::Spread(SpreadPanel::of(selection, panel, x, y)),
         }
     }
 
@@ -86,7 +88,7 @@ impl Shape {
     }
 
     /// Draws it within `frame`.
-    pub(super) fn draw(&self, frame: &Frame, names: &[Series], canvas: &mut Canvas) {
+    pub(super) fn draw(&self, frame: &PanelFrame, names: &[LegendSeries], canvas: &mut Canvas) {
         match self {
             Shape::Lines(lines) => lines.draw(frame, names, canvas),
             Shape::Heat(heat) => heat.draw(frame, canvas),

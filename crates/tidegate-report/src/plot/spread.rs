@@ -1,24 +1,24 @@
 //! How values spread over seeds: boxes or single points.
-use super::axis::{Axis, usable};
+use super::axis::{PlotAxis, usable};
 use super::canvas::{Canvas, Rect};
 use super::extents::Extents;
 use super::factor::Factor;
-use super::frame::Frame;
+use super::frame::PanelFrame;
 use super::select::{Panel, Selection};
-use super::style::{Look, Series, Stroke, of_series};
-use super::{Kind, Scale};
+use super::style::{LegendSeries, SeriesStyle, Stroke, of_series};
+use super::{PlotKind, Scale};
 use crate::tidy::Column;
 
 /// The spreads of a panel.
-pub(super) struct Spread {
-    places: Vec<Place>,
+pub(super) struct SpreadPanel {
+    places: Vec<SpreadPlace>,
     /// Of how many places beside each other at a level.
     slots: usize,
     scale: Scale,
-    kind: Kind,
+    kind: PlotKind,
 }
 
-struct Place {
+struct SpreadPlace {
     level: usize,
     series: usize,
     slot: usize,
@@ -56,9 +56,9 @@ impl Quartiles {
     }
 }
 
-impl Spread {
+impl SpreadPanel {
     /// Of a panel's rows: `y` at each level of `x`.
-    pub(super) fn of(selection: &Selection, panel: &Panel, x: &Factor, y: &Column) -> Spread {
+    pub(super) fn of(selection: &Selection, panel: &Panel, x: &Factor, y: &Column) -> SpreadPanel {
         let mut found: std::collections::BTreeMap<(usize, usize), Vec<f64>> = Default::default();
         for &row in &panel.rows {
             let value = y.number(row).filter(|value| usable(*value));
@@ -71,9 +71,15 @@ impl Spread {
         let places = found.into_iter().map(|((level, series), in_order)| {
             let mut values = in_order.clone();
             values.sort_by(f64::total_cmp);
-            Place { level, series, slot: if by_itself { 0 } else { series }, values, in_order }
+            SpreadPlace {
+                level,
+                series,
+                slot: if by_itself { 0 } else { series },
+                values,
+                in_order,
+            }
         });
-        Spread {
+        SpreadPanel {
             places: places.collect(),
             slots: if by_itself { 1 } else { series },
             scale: selection.plot.y_scale,
@@ -97,13 +103,13 @@ impl Spread {
     }
 
     /// Draws it within `frame`.
-    pub(super) fn draw(&self, frame: &Frame, names: &[Series], canvas: &mut Canvas) {
+    pub(super) fn draw(&self, frame: &PanelFrame, names: &[LegendSeries], canvas: &mut Canvas) {
         for place in &self.places {
             let (name, look) = of_series(names, place.series);
             canvas.open("series", name);
             let slot = self.slot(place, frame);
             match self.kind {
-                Kind::Box => self.draw_box(place, look, slot, frame, canvas),
+                PlotKind::Box => self.draw_box(place, look, slot, frame, canvas),
                 _ => self.draw_points(place, look, slot, frame, canvas),
             }
             canvas.close();
@@ -111,8 +117,8 @@ impl Spread {
     }
 
     /// Where a place has its middle, and how wide it is, on the paper.
-    fn slot(&self, place: &Place, frame: &Frame) -> (f64, f64) {
-        let Axis::Levels(levels) = frame.x else { return (frame.rect.x, 0.0) };
+    fn slot(&self, place: &SpreadPlace, frame: &PanelFrame) -> (f64, f64) {
+        let PlotAxis::Levels(levels) = frame.x else { return (frame.rect.x, 0.0) };
         let level = frame.rect.width / levels.len().max(1) as f64;
         let slot = 0.8 * level / self.slots as f64;
         let offset = (place.slot as f64 + 0.5) * slot - 0.4 * level;
@@ -121,10 +127,10 @@ impl Spread {
 
     fn draw_box(
         &self,
-        of: &Place,
-        look: Look,
+        of: &SpreadPlace,
+        look: SeriesStyle,
         (middle, slot): (f64, f64),
-        frame: &Frame,
+        frame: &PanelFrame,
         canvas: &mut Canvas,
     ) {
         let Quartiles { box_, whiskers } = Quartiles::of(&of.values);
@@ -156,10 +162,10 @@ impl Spread {
 
     fn draw_points(
         &self,
-        of: &Place,
-        look: Look,
+        of: &SpreadPlace,
+        look: SeriesStyle,
         (middle, slot): (f64, f64),
-        frame: &Frame,
+        frame: &PanelFrame,
         canvas: &mut Canvas,
     ) {
         let half = (0.4 * slot).min(2.0 * frame.font);

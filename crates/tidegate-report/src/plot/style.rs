@@ -64,7 +64,7 @@ pub(super) const MARKERS: [Marker; 7] = [
 
 /// How the series of a number looks. Thirty-five differ.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct SeriesStyle {
     pub colour: &'static str,
     pub dash: &'static str,
     pub marker: Marker,
@@ -72,22 +72,22 @@ pub(super) struct Look {
 
 /// A series as the legend has it.
 #[derive(Clone, Debug)]
-pub(super) struct Series {
+pub(super) struct LegendSeries {
     pub name: String,
-    pub look: Look,
+    pub look: SeriesStyle,
 }
 
 /// Name and look of the series of a number. Where series are not told apart, it has no name.
-pub(super) fn of_series(all: &[Series], number: usize) -> (&str, Look) {
-    all.get(number).map_or(("", Look::of(number)), |series| (&series.name, series.look))
+pub(super) fn of_series(all: &[LegendSeries], number: usize) -> (&str, SeriesStyle) {
+    all.get(number).map_or(("", SeriesStyle::of(number)), |series| (&series.name, series.look))
 }
 
 /// The most series of a plot.
 pub(super) const MOST_SERIES: usize = COLOURS.len() * DASHES.len();
 
-impl Look {
-    pub(super) fn of(number: usize) -> Look {
-        Look {
+impl SeriesStyle {
+    pub(super) fn of(number: usize) -> SeriesStyle {
+        SeriesStyle {
             colour: COLOURS[number % COLOURS.len()],
             dash: DASHES[number % DASHES.len()],
             marker: MARKERS[number % MARKERS.len()],
@@ -147,8 +147,9 @@ mod tests {
 
     #[test]
     fn no_two_series_look_the_same() {
-        let looks: Vec<(&str, &str)> =
-            (0..MOST_SERIES).map(|n| (Look::of(n).colour, Look::of(n).dash)).collect();
+        let looks: Vec<(&str, &str)> = (0..MOST_SERIES)
+            .map(|n| (SeriesStyle::of(n).colour, SeriesStyle::of(n).dash))
+            .collect();
         for (n, look) in looks.iter().enumerate() {
             assert!(!looks[..n].contains(look), "{n}: {look:?}");
         }

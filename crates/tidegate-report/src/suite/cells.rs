@@ -5,16 +5,16 @@ use crate::Figure;
 use crate::html::escape;
 
 use super::map::{Head, Links, fields, heads};
-use super::{Cell, Suite, Test};
+use super::{CellResult, SuiteResult, TestResult};
 
 /// Where a cell stands on the page.
-fn place(test: &Test, cell: usize) -> String {
+fn place(test: &TestResult, cell: usize) -> String {
     format!("{}-{}", test.id, cell + 1)
 }
 
 /// The section of a test.
-pub(super) fn section(page: &mut String, suite: &Suite, test: &Test) {
-    let Test { id, title, asks, source, .. } = test;
+pub(super) fn section(page: &mut String, suite: &SuiteResult, test: &TestResult) {
+    let TestResult { id, title, asks, source, .. } = test;
     let _ = write!(
         page,
         "<section id=\"{0}\">\n<h2>{0} · {1}</h2>\n<p class=\"what\">{2} <small>{3}</small></p>\n",
@@ -33,7 +33,7 @@ pub(super) fn section(page: &mut String, suite: &Suite, test: &Test) {
 }
 
 /// The map of a test's cells.
-fn overview(page: &mut String, suite: &Suite, test: &Test) {
+fn overview(page: &mut String, suite: &SuiteResult, test: &TestResult) {
     let above: Vec<Head<'_>> = test
         .cells
         .iter()
@@ -45,7 +45,7 @@ fn overview(page: &mut String, suite: &Suite, test: &Test) {
     page.push_str("</thead><tbody>\n");
     for (queue, of) in suite.queues.iter().enumerate() {
         let _ = write!(page, "<tr><th scope=row>{}", escape(&of.label));
-        let field = |cell: &Cell| cell.rows.get(queue).and_then(|row| row.sure);
+        let field = |cell: &CellResult| cell.rows.get(queue).and_then(|row| row.sure);
         fields(page, &above, &test.cells.iter().map(field).collect::<Vec<_>>(), Links::None);
         page.push('\n');
     }
@@ -53,7 +53,12 @@ fn overview(page: &mut String, suite: &Suite, test: &Test) {
 }
 
 /// Every figure of a cell, behind a summary; open where the suite only measures.
-fn one(page: &mut String, suite: &Suite, test: &Test, (at, cell): (usize, &Cell)) {
+fn one(
+    page: &mut String,
+    suite: &SuiteResult,
+    test: &TestResult,
+    (at, cell): (usize, &CellResult),
+) {
     let _ = write!(
         page,
         "<details id=\"{}\"{}><summary>{}</summary>\n<div class=scroll><table class=figures>\

@@ -19,7 +19,7 @@ pub use page::render;
 
 /// What came of a suite.
 #[derive(Clone, Debug, Default)]
-pub struct Suite {
+pub struct SuiteResult {
     /// Its name with its version.
     pub name: String,
     /// Its title.
@@ -29,9 +29,9 @@ pub struct Suite {
     /// What the worst user must be sure of; none in a suite that does not judge.
     pub bound: Option<f64>,
     /// The queues, the best first.
-    pub queues: Vec<Queue>,
+    pub queues: Vec<QueueScore>,
     /// The tests.
-    pub tests: Vec<Test>,
+    pub tests: Vec<TestResult>,
     /// How many replications each cell has.
     pub seeds: usize,
     /// The command that makes it again.
@@ -42,7 +42,7 @@ pub struct Suite {
 
 /// A queue over all tests.
 #[derive(Clone, Debug, Default)]
-pub struct Queue {
+pub struct QueueScore {
     /// What it is called.
     pub label: String,
     /// Cells that it passed.
@@ -59,7 +59,7 @@ pub struct Queue {
 
 /// A test.
 #[derive(Clone, Debug, Default)]
-pub struct Test {
+pub struct TestResult {
     /// Its short name.
     pub id: String,
     /// Its name.
@@ -71,12 +71,12 @@ pub struct Test {
     /// Name and unit of each figure that is shown of its cells.
     pub figures: Vec<(String, String)>,
     /// Its cells.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<CellResult>,
 }
 
 /// A cell.
 #[derive(Clone, Debug, Default)]
-pub struct Cell {
+pub struct CellResult {
     /// What it is called.
     pub name: String,
     /// The command that runs it by itself.
@@ -84,7 +84,7 @@ pub struct Cell {
     /// What one user is, and as how many the attackers count.
     pub counts: String,
     /// A row for each queue, in their order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<CaseScore>,
     /// Pictures, as SVG.
     pub pictures: Vec<String>,
 }
@@ -100,7 +100,7 @@ pub struct Sure {
 
 /// A queue in a cell.
 #[derive(Clone, Debug, Default)]
-pub struct Row {
+pub struct CaseScore {
     /// What the worst user is sure of.
     pub sure: Option<Sure>,
     /// The test's figures.

@@ -5,12 +5,12 @@ use crate::html::{self, escape};
 
 use super::cells::section;
 use super::map::{Head, Links, fields, heads, legend, share};
-use super::{Queue, Suite};
+use super::{QueueScore, SuiteResult};
 
 const STYLE: &str = include_str!("suite.css");
 
 /// The page, one HTML file that loads nothing.
-pub fn render(suite: &Suite) -> String {
+pub fn render(suite: &SuiteResult) -> String {
     let mut page = String::with_capacity(400_000);
     head(&mut page, suite);
     if suite.bound.is_some() {
@@ -35,7 +35,7 @@ pub fn render(suite: &Suite) -> String {
     page
 }
 
-fn head(page: &mut String, suite: &Suite) {
+fn head(page: &mut String, suite: &SuiteResult) {
     let (title, style) = (escape(&suite.title), html::STYLE);
     let _ = write!(
         page,
@@ -57,7 +57,7 @@ fn head(page: &mut String, suite: &Suite) {
 }
 
 /// Which queue is best, and where it is weakest.
-fn answer(page: &mut String, suite: &Suite) {
+fn answer(page: &mut String, suite: &SuiteResult) {
     let Some(best) = suite.queues.first() else { return };
     page.push_str("<ul class=\"answer\">\n");
     let _ = writeln!(
@@ -69,7 +69,7 @@ fn answer(page: &mut String, suite: &Suite) {
         weakest(suite, best)
     );
     if let Some((last, others)) = suite.queues[1..].split_last() {
-        let with = |of: &Queue| format!("<b>{}</b> with {}", escape(&of.label), of.passed);
+        let with = |of: &QueueScore| format!("<b>{}</b> with {}", escape(&of.label), of.passed);
         let near: Vec<String> = others.iter().take(3).map(with).collect();
         let between = match near.len() {
             0 => String::new(),
@@ -82,7 +82,7 @@ fn answer(page: &mut String, suite: &Suite) {
     page.push_str("</ul>\n");
 }
 
-fn weakest(suite: &Suite, queue: &Queue) -> String {
+fn weakest(suite: &SuiteResult, queue: &QueueScore) -> String {
     let known = queue.tests.iter().enumerate().filter_map(|(at, of)| Some((at, of.as_ref()?.sure)));
     let Some((at, sure)) = known.min_by(|a, b| a.1.total_cmp(&b.1)) else { return String::new() };
     let test = &suite.tests[at];
@@ -95,7 +95,7 @@ fn weakest(suite: &Suite, queue: &Queue) -> String {
 }
 
 /// Queues against tests.
-fn map(page: &mut String, suite: &Suite) {
+fn map(page: &mut String, suite: &SuiteResult) {
     page.push_str(
         "<section>\n<h2>Queues and tests</h2>\n<p class=\"what\">Each field: what the worst user \
          is sure of in the worst cell of the test, as a part of a fair share. It is bold where \
@@ -134,7 +134,7 @@ fn map(page: &mut String, suite: &Suite) {
 }
 
 /// The tests, where there is no map.
-fn contents(page: &mut String, suite: &Suite) {
+fn contents(page: &mut String, suite: &SuiteResult) {
     let cells: usize = suite.tests.iter().map(|test| test.cells.len()).sum();
     let tests_run = suite.tests.iter().filter(|test| !test.cells.is_empty()).count();
     let _ = write!(
@@ -149,7 +149,7 @@ fn contents(page: &mut String, suite: &Suite) {
 }
 
 /// The tests that have cells here, each a link to its section.
-fn tests(page: &mut String, suite: &Suite) {
+fn tests(page: &mut String, suite: &SuiteResult) {
     page.push_str("<ol class=tests>\n");
     for test in suite.tests.iter().filter(|test| !test.cells.is_empty()) {
         let (id, title) = (escape(&test.id), escape(&test.title));

@@ -5,24 +5,24 @@ use super::*;
 const QUEUES: [&str; 3] = ["sfb", "red <2>", "drop_tail"];
 
 /// Three tests of two cells, the last without any; a queue passes the fewer the later it comes.
-fn suite() -> Suite {
+fn suite() -> SuiteResult {
     let sure = |queue: usize, cell: usize| {
         let sure = 0.9 - 0.3 * queue as f64 - 0.1 * cell as f64;
         Some(Sure { sure, passed: sure >= 0.5 })
     };
-    let cell = |at: usize| Cell {
+    let cell = |at: usize| CellResult {
         name: format!("cell {at} & more"),
         command: format!("tidegate compare --set 'a=<{at}>'"),
         counts: if at == 0 { "A user is a <source>.".into() } else { String::new() },
         rows: (0..QUEUES.len())
-            .map(|queue| Row {
+            .map(|queue| CaseScore {
                 sure: sure(queue, at),
                 figures: vec![Figure::new(2e6, Some(1e5)), None, Figure::exact(at as f64)],
             })
             .collect(),
         pictures: vec![],
     };
-    let test = |id: &str, cells: usize| Test {
+    let test = |id: &str, cells: usize| TestResult {
         id: id.into(),
         title: format!("What {id} <asks>"),
         asks: "Who is held back?".into(),
@@ -32,7 +32,7 @@ fn suite() -> Suite {
             .to_vec(),
         cells: (0..cells).map(cell).collect(),
     };
-    let queue = |at: usize| Queue {
+    let queue = |at: usize| QueueScore {
         label: QUEUES[at].into(),
         passed: 4 - at,
         of: 4,
@@ -40,7 +40,7 @@ fn suite() -> Suite {
         state_bytes: (at == 0).then_some(12_340),
         ns: (at == 0).then_some(45.6),
     };
-    Suite {
+    SuiteResult {
         name: "protection 2".into(),
         title: "A queue & its users".into(),
         notes: vec!["a <draft>".into()],
@@ -67,7 +67,7 @@ fn part<'t>(page: &'t str, from: &str, to: &str) -> &'t str {
 #[test]
 fn every_link_leads_to_a_place_of_the_page() {
     let judged = suite();
-    for suite in [Suite { bound: None, ..suite() }, judged] {
+    for suite in [SuiteResult { bound: None, ..suite() }, judged] {
         let page = render(&suite);
         let ids: Vec<&str> = between(&page, " id=\"", '"');
         let once: BTreeSet<&str> = ids.iter().copied().collect();
@@ -127,28 +127,28 @@ fn the_answer_names_the_best_its_weakness_and_the_last() {
         "<li>Then comes <b>red &lt;2&gt;</b> with 3; the last is <b>drop_tail</b> with 2.</li>";
     assert!(answer.contains(others), "{answer}");
 
-    let two = Suite { queues: suite().queues.into_iter().step_by(2).collect(), ..suite() };
+    let two = SuiteResult { queues: suite().queues.into_iter().step_by(2).collect(), ..suite() };
     let page = render(&two);
     assert!(
         part(&page, "<ul class=\"answer\">", "</ul>").contains("<li>The last is <b>drop_tail</b>")
     );
-    let one = Suite { queues: suite().queues.into_iter().take(1).collect(), ..suite() };
+    let one = SuiteResult { queues: suite().queues.into_iter().take(1).collect(), ..suite() };
     let page = render(&one);
     assert_eq!(part(&page, "<ul class=\"answer\">", "</ul>").matches("<li>").count(), 1);
-    let none = Suite { queues: vec![], ..suite() };
+    let none = SuiteResult { queues: vec![], ..suite() };
     assert!(!render(&none).contains("<ul class=\"answer\">"));
     let mut untold = suite();
     untold.queues.iter_mut().for_each(|queue| queue.tests.clear());
     let page = render(&untold);
     assert!(page.contains("<b>sfb</b> passes 4 of 4 cells.</li>"), "no weakness is known");
     let many = (0..6).map(|_| suite().queues.remove(1)).collect();
-    let page = render(&Suite { queues: many, ..suite() });
+    let page = render(&SuiteResult { queues: many, ..suite() });
     assert_eq!(part(&page, "Then come ", "; the last").matches("<b>").count(), 3, "three are near");
 }
 
 #[test]
 fn a_suite_without_a_bound_measures_and_does_not_judge() {
-    let page = render(&Suite { bound: None, ..suite() });
+    let page = render(&SuiteResult { bound: None, ..suite() });
     for absent in ["class=\"answer\"", "class=heat", "class=\"heat cells\"", " m\">", "class=scale"]
     {
         assert!(!page.contains(absent), "{absent} is in the page");

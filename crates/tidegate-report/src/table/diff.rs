@@ -3,7 +3,7 @@ use comfy_table::Cell;
 
 use super::look::fit;
 use super::{Look, align, header, new, text, wrapped};
-use crate::diff::{Diff, Likeness, Name, Row};
+use crate::diff::{Diff, DiffRow, Likeness, MetricName};
 use crate::{Figure, human};
 
 /// The most rows that are shown where not all are asked for.
@@ -21,9 +21,9 @@ pub enum Shown {
 /// The figures of `diff` that differ first, and how many do; the results are called A and B. Ends
 /// with a line feed.
 pub fn diff(diff: &Diff, shown: Shown, look: &Look) -> String {
-    let mut rows: Vec<&Row> = diff.rows.iter().collect();
+    let mut rows: Vec<&DiffRow> = diff.rows.iter().collect();
     if shown == Shown::Different {
-        let told = |row: &&Row| row.verdict <= Likeness::Differs;
+        let told = |row: &&DiffRow| row.verdict <= Likeness::Differs;
         let any = diff.tested() > 0;
         rows.retain(|row| told(row) || (!any && row.verdict == Likeness::Unknown));
     }
@@ -95,7 +95,7 @@ fn summary(diff: &Diff) -> String {
     said.join(" ")
 }
 
-fn table(diff: &Diff, rows: &[&Row], look: &Look) -> String {
+fn table(diff: &Diff, rows: &[&DiffRow], look: &Look) -> String {
     let varies = |at: usize| rows.iter().any(|row| row.place[at] != rows[0].place[at]);
     let keys: Vec<usize> = (0..diff.keys.len())
         .filter(|at| match diff.keys[*at].as_str() {
@@ -155,7 +155,7 @@ fn setting(value: &str, unit: &str) -> String {
 }
 
 /// The second − the first with its interval, and its sign.
-fn difference(row: &Row) -> String {
+fn difference(row: &DiffRow) -> String {
     let bare = Figure::exact(row.b.mean() - row.a.mean());
     let figure = row.compared.map(|compared| compared.difference).or(bare);
     let sign = if figure.is_some_and(|f| f.mean() > 0.0) { "+" } else { "" };
@@ -163,7 +163,7 @@ fn difference(row: &Row) -> String {
 }
 
 /// A figure of `metric` in its unit.
-fn value(metric: &Name, figure: Figure) -> String {
+fn value(metric: &MetricName, figure: Figure) -> String {
     let figure = Some(figure);
     match metric.unit.as_str() {
         "bit/s" => human::rate(figure),

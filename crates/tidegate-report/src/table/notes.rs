@@ -4,7 +4,7 @@ use crate::answer::{
     FEW_SEEDS, GOODPUT, REPLAY, STARVED, TOO_RARE, caveats, few_seeds, goodput_exceeds, packets,
     too_rare, worst,
 };
-use crate::{Document, Source, human};
+use crate::{Document, PacketSource, human};
 
 /// What stands below a table: for one result its aggregate; always how it came about.
 pub(super) fn notes(documents: &[&Document], intervals: Intervals) -> String {
@@ -30,9 +30,9 @@ pub(super) fn notes(documents: &[&Document], intervals: Intervals) -> String {
         notes += &format!("{FEW_SEEDS}\n");
     }
     let mut made = vec![match first.source {
-        Source::Simulated => format!("simulated {}", first.scenario),
-        Source::Replayed => format!("replayed {}", first.scenario),
-        Source::Measured => format!("measured {}", first.scenario),
+        PacketSource::Simulated => format!("simulated {}", first.scenario),
+        PacketSource::Replayed => format!("replayed {}", first.scenario),
+        PacketSource::Measured => format!("measured {}", first.scenario),
     }];
     match first.seeds.len() {
         0 => {}
@@ -48,7 +48,7 @@ pub(super) fn notes(documents: &[&Document], intervals: Intervals) -> String {
         made.push(format!("{wall:.2} s"));
     }
     notes += &(human::plain(&made.join("; ")) + "\n");
-    if first.source == Source::Replayed {
+    if first.source == PacketSource::Replayed {
         notes += &format!("{REPLAY}\n");
     }
     if let Some(why) = documents.iter().find_map(|d| d.incomplete.as_deref()) {

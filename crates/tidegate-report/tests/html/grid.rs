@@ -1,7 +1,9 @@
 //! The tables of the page, read cell by cell.
 use roxmltree::Node;
-use tidegate_report::html::{LIBRARY, ReportInput, Run, escape, library, render, render_beside};
-use tidegate_report::{Delay, Document, Figure, Overload, Source, Unsettled, answer, human};
+use tidegate_report::html::{
+    ChartedResult, LIBRARY, ReportInput, escape, library, render, render_beside,
+};
+use tidegate_report::{Delay, Document, Figure, Overload, PacketSource, Unsettled, answer, human};
 
 use super::sample::{SHAPES, replayed, series, simulated};
 use super::visible;
@@ -58,7 +60,7 @@ fn table<'t>(tables: &'t [Table], caption: &str) -> &'t Table {
 }
 
 fn page_of(documents: &[Document]) -> String {
-    let runs = documents.iter().map(Run::of).collect();
+    let runs = documents.iter().map(ChartedResult::of).collect();
     render(&ReportInput { title: "t", runs, ..ReportInput::default() })
 }
 
@@ -271,7 +273,7 @@ fn the_facts_say_what_held_for_all_and_what_went_wrong() {
     }
     document.seeds = vec![7];
     document.bottleneck = tidegate_report::Bottleneck::default();
-    document.source = Source::Measured;
+    document.source = PacketSource::Measured;
     let bare = page_of(&[document]);
     assert!(visible(&bare).contains("<dd>7, so no intervals</dd>"));
     for absent in ["Bottleneck", "<dt>Limit", "<dt>Measured</dt>", "Whiskers"] {
@@ -284,7 +286,7 @@ fn the_facts_say_what_held_for_all_and_what_went_wrong() {
 fn a_page_beside_its_library_is_the_same_but_for_that() {
     let document = simulated(SHAPES[0], 3);
     let over_time = series(SHAPES[0]);
-    let runs = || vec![Run::of(&document).with_series(&over_time)];
+    let runs = || vec![ChartedResult::of(&document).with_series(&over_time)];
     let input = || ReportInput { title: "t", runs: runs(), ..ReportInput::default() };
     let (within, beside) = (render(&input()), render_beside(&input()));
     assert_eq!(visible(&within), visible(&beside));

@@ -4,7 +4,7 @@ mod grid;
 mod sample;
 
 use sample::{SHAPES, replayed, series, simulated};
-use tidegate_report::html::{ReportInput, Run, render};
+use tidegate_report::html::{ChartedResult, ReportInput, render};
 use tidegate_report::{Document, Figure, Flow};
 
 /// The page without its scripts and its style.
@@ -18,7 +18,7 @@ fn compare() -> String {
     let over_time = series(SHAPES[0]);
     render(&ReportInput {
         title: "A flood against TCP",
-        runs: documents.iter().map(|d| Run::of(d).with_series(&over_time)).collect(),
+        runs: documents.iter().map(|d| ChartedResult::of(d).with_series(&over_time)).collect(),
         scenario: Some("limit = \"200 packets\" # a < b"),
         command: Some("tidegate compare flood --queue 'red,max_p=0.1'"),
     })
@@ -50,7 +50,7 @@ fn a_replay_lists_what_became_of_each_flow() {
     let document = replayed("red", 0.4);
     let page = render(&ReportInput {
         title: "t",
-        runs: vec![Run::of(&document)],
+        runs: vec![ChartedResult::of(&document)],
         ..ReportInput::default()
     });
     let row = "<th scope=\"row\">10.0.0.9:4000 &gt; 10.0.1.1:9 udp</th><td class=\"text\">udp</td><td>31 000</td>\
@@ -69,7 +69,8 @@ fn connections_that_are_fewer_flows_are_called_so() {
     let mut document = simulated(SHAPES[0], 20);
     document.bottleneck.flow_key = Some("source".into());
     document.bottleneck.flow_count = Some(3);
-    let page = render(&ReportInput { runs: vec![Run::of(&document)], ..ReportInput::default() });
+    let page =
+        render(&ReportInput { runs: vec![ChartedResult::of(&document)], ..ReportInput::default() });
     for said in [
         "21 connections, 3 flows by source",
         "Every connection",
@@ -84,7 +85,7 @@ fn connections_that_are_fewer_flows_are_called_so() {
 fn goodput_above_throughput_is_explained() {
     let mut document = simulated(SHAPES[0], 20);
     let page = |document: &Document| {
-        render(&ReportInput { runs: vec![Run::of(document)], ..ReportInput::default() })
+        render(&ReportInput { runs: vec![ChartedResult::of(document)], ..ReportInput::default() })
     };
     assert!(!page(&document).contains("Goodput counts bytes when they are in order"));
     document.groups[0].goodput_bps = document.groups[0].throughput_bps.and_then(|f| f.over(0.5));
@@ -119,8 +120,9 @@ fn a_hundred_thousand_flows_do_not_make_a_hundred_megabytes() {
         })
         .collect();
     let document = simulated(SHAPES[0], 2);
-    let few = render(&ReportInput { runs: vec![Run::of(&document)], ..ReportInput::default() });
-    let run = Run { flows: &flows, ..Run::of(&document) };
+    let few =
+        render(&ReportInput { runs: vec![ChartedResult::of(&document)], ..ReportInput::default() });
+    let run = ChartedResult { flows: &flows, ..ChartedResult::of(&document) };
     let many = render(&ReportInput { runs: vec![run], ..ReportInput::default() });
     assert!(many.len() < few.len() + 400_000, "{} bytes more", many.len() - few.len());
     assert!(many.contains("of 100 000 flows"), "it says that not all are drawn");

@@ -1,5 +1,5 @@
 //! How much a picture can hold, and which rows, panels and series come into it.
-use tidegate_report::plot::{Filter, Kind, Plot, Scale, Wanted};
+use tidegate_report::plot::{Filter, Plot, PlotKind, Scale, Wanted};
 use tidegate_report::tidy::{Column, Tidy, Values};
 
 use super::seen::{Seen, number};
@@ -26,7 +26,7 @@ fn many(queues: usize, settings: usize) -> Tidy {
 #[test]
 fn more_series_than_can_be_told_apart_are_refused() {
     let of = |queues| many(queues, 2);
-    let wide = Plot { width_mm: 180.0, ..plot(Kind::Lines, "limit", "jain") };
+    let wide = Plot { width_mm: 180.0, ..plot(PlotKind::Lines, "limit", "jain") };
     let picture = drawn(&wide, &of(35));
     let seen = Seen::of(&picture.svg);
     let mut looks: Vec<String> = (0..35)
@@ -58,7 +58,7 @@ fn more_panels_than_a_page_holds_are_refused() {
         width_mm: 400.0,
         height_mm: Some(400.0),
         font_size_pt: 5.0,
-        ..plot(Kind::Strip, "queue", "jain")
+        ..plot(PlotKind::Strip, "queue", "jain")
     };
     assert_eq!(Seen::of(&drawn(&large, &many(2, 48)).svg).panels().len(), 48);
     let why = refused(&large, &many(2, 49));
@@ -73,7 +73,7 @@ fn two_facets_go_across_and_down_and_three_are_refused() {
     table.columns.insert(0, numbers("delay", "s", &[0.01; 12]));
     let with = |facets: &[&str]| Plot {
         facets: facets.iter().map(|name| name.to_string()).collect(),
-        ..plot(Kind::Strip, "delay", "jain")
+        ..plot(PlotKind::Strip, "delay", "jain")
     };
     let picture = drawn(&with(&["limit", "queue"]), &table);
     let seen = Seen::of(&picture.svg);
@@ -101,7 +101,7 @@ fn rows_are_chosen_by_all_filters_together() {
             values: vec![Wanted::Number(0.01), Wanted::Number(0.05)],
         },
     ];
-    let plot = Plot { filters, ..plot(Kind::Strip, "network.delay", "throughput_bps") };
+    let plot = Plot { filters, ..plot(PlotKind::Strip, "network.delay", "throughput_bps") };
     let picture = drawn(&plot, &table);
     let seen = Seen::of(&picture.svg);
     let upwards = seen.upwards(seen.panels()[0], false);
@@ -124,7 +124,7 @@ fn what_is_called_by_the_reader_stands_instead_of_the_columns_name() {
         x_label: Some("one way".into()),
         y_label: Some("what is got".into()),
         title: Some("A title".into()),
-        ..plot(Kind::Lines, "network.delay", "throughput_bps")
+        ..plot(PlotKind::Lines, "network.delay", "throughput_bps")
     };
     let words = Seen::of(&drawn(&named, &throughputs()).svg).words();
     for (there, absent) in
@@ -133,7 +133,7 @@ fn what_is_called_by_the_reader_stands_instead_of_the_columns_name() {
         assert!(words.iter().any(|word| word == there), "{there}: {words:?}");
         assert!(!words.iter().any(|word| word == absent), "{absent}: {words:?}");
     }
-    let plain = plot(Kind::Lines, "network.delay", "throughput_bps");
+    let plain = plot(PlotKind::Lines, "network.delay", "throughput_bps");
     let words = Seen::of(&drawn(&plain, &throughputs()).svg).words();
     assert!(words.iter().any(|word| word == "delay (ms)"), "{words:?}");
 }
@@ -149,14 +149,16 @@ fn a_legend_stands_only_where_it_says_something() {
             .filter(|word| *word == "red" || *word == "sfb")
             .count()
     };
-    assert_eq!(count(&plot(Kind::Lines, "network.delay", "throughput_bps")), 2);
+    assert_eq!(count(&plot(PlotKind::Lines, "network.delay", "throughput_bps")), 2);
     let one = Plot {
         filters: vec![only("queue", Wanted::Text("red".into()))],
-        ..plot(Kind::Lines, "network.delay", "throughput_bps")
+        ..plot(PlotKind::Lines, "network.delay", "throughput_bps")
     };
     assert_eq!(count(&one), 0);
-    let on_axis =
-        Plot { pooled: vec!["network.delay".into()], ..plot(Kind::Box, "queue", "throughput_bps") };
+    let on_axis = Plot {
+        pooled: vec!["network.delay".into()],
+        ..plot(PlotKind::Box, "queue", "throughput_bps")
+    };
     assert_eq!(count(&on_axis), 2, "below the axis alone");
 }
 
@@ -169,7 +171,7 @@ fn settings_that_are_near_are_told_apart() {
         seeds(&[1; 3]),
         numbers("jain", "", &[0.1, 0.2, 0.3]),
     ];
-    for kind in [Kind::Lines, Kind::Strip] {
+    for kind in [PlotKind::Lines, PlotKind::Strip] {
         let picture = drawn(&plot(kind, "limit", "jain"), &Tidy { columns: columns.clone() });
         let words = Seen::of(&picture.svg).words();
         for setting in ["10001", "10002", "10003"] {
@@ -194,7 +196,8 @@ fn from_twenty_five_points_on_intervals_are_a_band() {
                 &(0..rows).map(|row| row as f64).collect::<Vec<_>>(),
             ),
         ];
-        let picture = drawn(&plot(Kind::Lines, "limit", "retransmitted_bytes"), &Tidy { columns });
+        let picture =
+            drawn(&plot(PlotKind::Lines, "limit", "retransmitted_bytes"), &Tidy { columns });
         let seen = Seen::of(&picture.svg);
         let parts = seen.series(seen.panels()[0], "red");
         let bands = parts.iter().filter(|node| node.attribute("fill-opacity") == Some("0.18"));
@@ -215,9 +218,9 @@ fn a_setting_that_does_not_apply_is_a_level_of_its_own() {
         numbers("jain", "", &[0.1, 0.2, 0.3]),
     ];
     let table = Tidy { columns };
-    let words = Seen::of(&drawn(&plot(Kind::Strip, "param.limit", "jain"), &table).svg).words();
+    let words = Seen::of(&drawn(&plot(PlotKind::Strip, "param.limit", "jain"), &table).svg).words();
     assert!(words.contains(&"–".into()), "{words:?}");
-    let lines = drawn(&plot(Kind::Lines, "param.limit", "jain"), &table);
+    let lines = drawn(&plot(PlotKind::Lines, "param.limit", "jain"), &table);
     let seen = Seen::of(&lines.svg);
     let marks = seen.series(seen.panels()[0], "red");
     assert_eq!(
@@ -229,7 +232,7 @@ fn a_setting_that_does_not_apply_is_a_level_of_its_own() {
 
 #[test]
 fn what_a_kind_needs_is_what_it_checks() {
-    for kind in Kind::ALL {
+    for kind in PlotKind::ALL {
         let bare = Plot::new("p", kind);
         let own = kind.own_columns().into_iter().flatten().count();
         assert_eq!(bare.columns().count(), own, "{kind:?}");
@@ -240,5 +243,5 @@ fn what_a_kind_needs_is_what_it_checks() {
             assert!(kind.needs().contains(&field.trim_end_matches("_scale")), "{kind:?}: {field}");
         }
     }
-    assert_eq!(Plot::new("p", Kind::Box).x_scale, Scale::Linear);
+    assert_eq!(Plot::new("p", PlotKind::Box).x_scale, Scale::Linear);
 }

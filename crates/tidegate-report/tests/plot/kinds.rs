@@ -1,5 +1,5 @@
 //! What each kind draws.
-use tidegate_report::plot::{Kind, Plot, Scale};
+use tidegate_report::plot::{Plot, PlotKind, Scale};
 use tidegate_report::tidy::Tidy;
 
 use super::seen::{Seen, number, points};
@@ -12,7 +12,7 @@ const HALF: f64 = 3.182_446 * 1.290_994 / 2.0;
 
 #[test]
 fn lines_stand_at_the_means_and_whiskers_end_with_the_intervals() {
-    let picture = drawn(&plot(Kind::Lines, "network.delay", "throughput_bps"), &throughputs());
+    let picture = drawn(&plot(PlotKind::Lines, "network.delay", "throughput_bps"), &throughputs());
     let seen = Seen::of(&picture.svg);
     let panel = seen.panels()[0];
     let (across, upwards) = (seen.across(panel, false), seen.upwards(panel, false));
@@ -49,7 +49,7 @@ fn on_a_logarithmic_axis_equal_factors_are_equal_lengths() {
     let plot = Plot {
         x_scale: Scale::Log,
         y_scale: Scale::Log,
-        ..plot(Kind::Lines, "network.delay", "throughput_bps")
+        ..plot(PlotKind::Lines, "network.delay", "throughput_bps")
     };
     let picture = drawn(&plot, &throughputs());
     let seen = Seen::of(&picture.svg);
@@ -68,7 +68,7 @@ fn on_a_logarithmic_axis_equal_factors_are_equal_lengths() {
 #[test]
 fn a_box_has_median_quartiles_whiskers_and_what_is_outside() {
     let table = over_seeds("throughput_bps", "bit/s", &[3e6, 1e6, 20e6, 2e6, 4e6]);
-    let picture = drawn(&plot(Kind::Box, "queue", "throughput_bps"), &table);
+    let picture = drawn(&plot(PlotKind::Box, "queue", "throughput_bps"), &table);
     let seen = Seen::of(&picture.svg);
     let panel = seen.panels()[0];
     let upwards = seen.upwards(panel, false);
@@ -97,7 +97,7 @@ fn a_box_has_median_quartiles_whiskers_and_what_is_outside() {
 fn a_strip_has_a_point_for_each_seed_and_the_median() {
     let values = [3.0, 1.0, 8.0, 2.0];
     let table = over_seeds("delay_ms_mean", "ms", &values);
-    let picture = drawn(&plot(Kind::Strip, "queue", "delay_ms_mean"), &table);
+    let picture = drawn(&plot(PlotKind::Strip, "queue", "delay_ms_mean"), &table);
     let seen = Seen::of(&picture.svg);
     let panel = seen.panels()[0];
     let upwards = seen.upwards(panel, false);
@@ -114,7 +114,7 @@ fn a_strip_has_a_point_for_each_seed_and_the_median() {
 #[test]
 fn a_distribution_rises_at_each_value() {
     let picture = drawn(
-        &plot(Kind::Cdf, "delay_ms_mean", ""),
+        &plot(PlotKind::Cdf, "delay_ms_mean", ""),
         &over_seeds("delay_ms_mean", "ms", &[4.0, 1.0, 2.0, 2.0]),
     );
     let seen = Seen::of(&picture.svg);
@@ -140,7 +140,7 @@ fn an_ellipse_is_where_the_covariance_has_one_standard_deviation() {
         numbers("delay_ms_mean", "ms", &[10.0, 20.0, 30.0]),
         numbers("throughput_bps", "bit/s", &[2e6, 4e6, 3e6]),
     ];
-    let picture = drawn(&Plot::new("test", Kind::Ellipses), &Tidy { columns });
+    let picture = drawn(&Plot::new("test", PlotKind::Ellipses), &Tidy { columns });
     let seen = Seen::of(&picture.svg);
     let panel = seen.panels()[0];
     let (across, upwards) = (seen.across(panel, false), seen.upwards(panel, false));
@@ -169,7 +169,7 @@ fn a_heat_map_shades_the_means() {
         numbers("share", "", &[0.1, 0.3, 0.5, 0.7, 0.0, 1.0]),
     ];
     let plot =
-        Plot { z: Some("share".into()), ..plot(Kind::Heat, "network.delay", "network.rate") };
+        Plot { z: Some("share".into()), ..plot(PlotKind::Heat, "network.delay", "network.rate") };
     let picture = drawn(&plot, &Tidy { columns });
     let seen = Seen::of(&picture.svg);
     let panel = seen.panels()[0];

@@ -1,21 +1,21 @@
 //! What is hardly to be drawn, or not at all.
 use proptest::prelude::*;
-use tidegate_report::plot::{Kind, Plot, Scale, Wanted, draw};
+use tidegate_report::plot::{Plot, PlotKind, Scale, Wanted, draw};
 use tidegate_report::tidy::{Column, Tidy, Values};
 
 use super::seen::{Seen, number, points};
 use super::table::{numbers, only, over_seeds, plot, seeds, texts, throughputs};
 use super::{drawn, refused};
 
-fn rates(kind: Kind) -> Plot {
-    plot(kind, if kind == Kind::Lines { "network.delay" } else { "queue" }, "throughput_bps")
+fn rates(kind: PlotKind) -> Plot {
+    plot(kind, if kind == PlotKind::Lines { "network.delay" } else { "queue" }, "throughput_bps")
 }
 
 #[test]
 fn what_is_not_there_is_named() {
     let table = throughputs();
     let with = |change: fn(&mut Plot)| {
-        let mut plot = rates(Kind::Lines);
+        let mut plot = rates(PlotKind::Lines);
         change(&mut plot);
         refused(&plot, &table)
     };
@@ -43,19 +43,19 @@ fn what_is_not_there_is_named() {
     ] {
         assert_eq!(with(change), why);
     }
-    let small = Plot { height_mm: Some(20.0), font_size_pt: 20.0, ..rates(Kind::Lines) };
+    let small = Plot { height_mm: Some(20.0), font_size_pt: 20.0, ..rates(PlotKind::Lines) };
     let why = refused(&small, &table);
     assert!(why.starts_with("height = 20 mm: is too small for 1 × 1 panels"), "{why}");
-    assert_eq!(refused(&rates(Kind::Lines), &Tidy::default()), "the table has no rows");
+    assert_eq!(refused(&rates(PlotKind::Lines), &Tidy::default()), "the table has no rows");
 }
 
 #[test]
 fn nothing_to_draw_is_said() {
     let nothing = over_seeds("throughput_bps", "bit/s", &[f64::NAN, f64::INFINITY]);
     let why = "y = throughput_bps: the rows have no value of it";
-    assert_eq!(refused(&rates(Kind::Box), &nothing), why);
+    assert_eq!(refused(&rates(PlotKind::Box), &nothing), why);
     let zero = over_seeds("throughput_bps", "bit/s", &[0.0, -1.0]);
-    let log = Plot { y_scale: Scale::Log, ..rates(Kind::Strip) };
+    let log = Plot { y_scale: Scale::Log, ..rates(PlotKind::Strip) };
     let why = refused(&log, &zero);
     assert!(why.contains("no value is above 0"), "{why}");
 }
@@ -63,12 +63,12 @@ fn nothing_to_draw_is_said() {
 #[test]
 fn values_without_a_place_on_a_logarithmic_axis_are_counted() {
     let table = over_seeds("throughput_bps", "bit/s", &[0.0, 1e6, 2e6, f64::NAN]);
-    for kind in [Kind::Strip, Kind::Box] {
+    for kind in [PlotKind::Strip, PlotKind::Box] {
         let picture = drawn(&Plot { y_scale: Scale::Log, ..rates(kind) }, &table);
         assert_eq!(picture.notes, ["1 values of 0 or less have no place on the logarithmic axis"]);
         Seen::of(&picture.svg);
     }
-    let cdf = Plot { x_scale: Scale::Log, ..plot(Kind::Cdf, "throughput_bps", "") };
+    let cdf = Plot { x_scale: Scale::Log, ..plot(PlotKind::Cdf, "throughput_bps", "") };
     let picture = drawn(&cdf, &table);
     assert_eq!(picture.notes.len(), 1);
     assert!(Seen::of(&picture.svg).words().contains(&"throughput (Mbit/s)".into()));
@@ -79,7 +79,7 @@ fn an_interval_that_reaches_zero_has_no_end_on_a_logarithmic_axis() {
     // Mean 2, half its interval 12.7062 · √2 / √2: from below zero.
     let mut table = over_seeds("throughput_bps", "bit/s", &[1e6, 3e6]);
     table.columns.insert(0, numbers("network.delay", "s", &[0.01, 0.01]));
-    let log = Plot { y_scale: Scale::Log, ..rates(Kind::Lines) };
+    let log = Plot { y_scale: Scale::Log, ..rates(PlotKind::Lines) };
     let picture = drawn(&log, &table);
     let seen = Seen::of(&picture.svg);
     let panel = seen.panels()[0];
@@ -100,10 +100,10 @@ fn one_seed_has_no_interval_and_that_is_said() {
             Values::Number(all) => Values::Number(once.iter().map(|&k| all[k]).collect()),
         };
     }
-    let picture = drawn(&rates(Kind::Lines), &table);
+    let picture = drawn(&rates(PlotKind::Lines), &table);
     assert!(picture.notes[0].starts_with("no intervals"), "{:?}", picture.notes);
     let one = over_seeds("throughput_bps", "bit/s", &[5e6]);
-    for kind in [Kind::Box, Kind::Strip] {
+    for kind in [PlotKind::Box, PlotKind::Strip] {
         assert_eq!(drawn(&rates(kind), &one).notes, Vec::<String>::new());
     }
     let columns = vec![
@@ -112,7 +112,7 @@ fn one_seed_has_no_interval_and_that_is_said() {
         numbers("delay_ms_mean", "ms", &[3.0]),
         numbers("throughput_bps", "bit/s", &[2e6]),
     ];
-    let picture = drawn(&Plot::new("test", Kind::Ellipses), &Tidy { columns });
+    let picture = drawn(&Plot::new("test", PlotKind::Ellipses), &Tidy { columns });
     assert!(picture.notes[0].starts_with("no ellipses"), "{:?}", picture.notes);
     assert!(!picture.svg.contains("<ellipse"));
 }
@@ -121,7 +121,7 @@ fn one_seed_has_no_interval_and_that_is_said() {
 fn values_that_are_all_the_same_stand_in_the_middle() {
     for (value, scale) in [(5e6, Scale::Linear), (0.0, Scale::Linear), (5e6, Scale::Log)] {
         let table = over_seeds("throughput_bps", "bit/s", &[value; 3]);
-        let picture = drawn(&Plot { y_scale: scale, ..rates(Kind::Strip) }, &table);
+        let picture = drawn(&Plot { y_scale: scale, ..rates(PlotKind::Strip) }, &table);
         let seen = Seen::of(&picture.svg);
         let panel = seen.panels()[0];
         let [_, top, _, height] = Seen::edge(panel);
@@ -141,7 +141,7 @@ fn names_are_text_and_nothing_else() {
     let plot = Plot {
         title: Some("a < b & c".into()),
         font: "Nimbus \"Sans\"".into(),
-        ..rates(Kind::Box)
+        ..rates(PlotKind::Box)
     };
     let picture = drawn(&plot, &table);
     let words = Seen::of(&picture.svg).words();
@@ -153,7 +153,7 @@ fn names_are_text_and_nothing_else() {
 
 #[test]
 fn the_legend_stands_above_all_panels() {
-    let picture = drawn(&rates(Kind::Lines), &throughputs());
+    let picture = drawn(&rates(PlotKind::Lines), &throughputs());
     let seen = Seen::of(&picture.svg);
     let [_, top, ..] = Seen::edge(seen.panels()[0]);
     let root = seen.document.root();
@@ -169,7 +169,7 @@ fn a_picture_has_the_size_and_the_font_that_were_asked_for() {
         height_mm: Some(60.0),
         font: "Latin Modern Roman".into(),
         font_size_pt: 9.0,
-        ..rates(Kind::Lines)
+        ..rates(PlotKind::Lines)
     };
     let picture = drawn(&plot, &throughputs());
     let seen = Seen::of(&picture.svg);
@@ -202,7 +202,7 @@ proptest! {
     fn any_table_is_drawn_or_refused(
         rows in prop::collection::vec(
             (any_value(), any_value(), any_value(), 0..3usize, 0..3i64), 0..24),
-        kind in prop::sample::select(Kind::ALL.to_vec()),
+        kind in prop::sample::select(PlotKind::ALL.to_vec()),
         log in any::<[bool; 3]>(),
         size in (20.0..200.0f64, 20.0..200.0f64, 3.0..12.0f64),
         told in any::<bool>(),
@@ -220,9 +220,9 @@ proptest! {
         ] };
         let scale = |log: bool| if log { Scale::Log } else { Scale::Linear };
         let (x, y, z) = match kind {
-            Kind::Heat => ("network.delay", "queue", Some("throughput_bps".to_string())),
-            Kind::Cdf => ("delay_ms_mean", "", None),
-            Kind::Ellipses => ("delay_ms_mean", "throughput_bps", None),
+            PlotKind::Heat => ("network.delay", "queue", Some("throughput_bps".to_string())),
+            PlotKind::Cdf => ("delay_ms_mean", "", None),
+            PlotKind::Ellipses => ("delay_ms_mean", "throughput_bps", None),
             _ => ("network.delay", "throughput_bps", None),
         };
         let plot = Plot {

@@ -1,5 +1,5 @@
 //! What is taken together and what is not.
-use tidegate_report::plot::{Kind, Plot, Wanted};
+use tidegate_report::plot::{Plot, PlotKind, Wanted};
 use tidegate_report::tidy::Tidy;
 
 use super::seen::{Seen, points};
@@ -45,7 +45,7 @@ fn lines(svg: &str, panels: usize) -> Vec<Vec<f64>> {
 
 #[test]
 fn settings_that_no_axis_shows_get_panels_of_their_own() {
-    let picture = drawn(&plot(Kind::Lines, "x", "value"), &grid([3, 2, 2]));
+    let picture = drawn(&plot(PlotKind::Lines, "x", "value"), &grid([3, 2, 2]));
     assert_eq!(picture.notes, ["4 panels, one for each setting that is on no axis"]);
     for (k, line) in lines(&picture.svg, 4).into_iter().enumerate() {
         let first = 0.5 + (10 * (k % 2) + 100 * (k / 2)) as f64;
@@ -61,7 +61,7 @@ fn settings_that_no_axis_shows_get_panels_of_their_own() {
 
 #[test]
 fn all_panels_have_the_same_axes() {
-    let picture = drawn(&plot(Kind::Lines, "x", "value"), &grid([3, 2, 1]));
+    let picture = drawn(&plot(PlotKind::Lines, "x", "value"), &grid([3, 2, 1]));
     let seen = Seen::of(&picture.svg);
     let edges: Vec<[f64; 4]> = seen.panels().into_iter().map(Seen::edge).collect();
     assert_eq!((edges[0][2], edges[0][3]), (edges[1][2], edges[1][3]), "{edges:?}");
@@ -69,7 +69,8 @@ fn all_panels_have_the_same_axes() {
 
 #[test]
 fn a_mean_over_settings_must_be_asked_for() {
-    let pooled = Plot { pooled: vec!["b".into(), "c".into()], ..plot(Kind::Lines, "x", "value") };
+    let pooled =
+        Plot { pooled: vec!["b".into(), "c".into()], ..plot(PlotKind::Lines, "x", "value") };
     let picture = drawn(&pooled, &grid([3, 2, 2]));
     // Of 0, 10, 100 and 110 the mean is 55; of the seeds 0.5 more.
     for (step, value) in lines(&picture.svg, 1).remove(0).into_iter().enumerate() {
@@ -84,12 +85,12 @@ fn more_settings_than_a_picture_shows_are_refused_by_name() {
     let more: Vec<f64> = (0..rows).map(|row| (row % 4 / 2) as f64).collect();
     table.columns.insert(3, numbers("run.more", "", &more));
     table.columns[0] = numbers("x", "", &vec![1.0; rows]);
-    let why = refused(&plot(Kind::Lines, "x", "value"), &table);
+    let why = refused(&plot(PlotKind::Lines, "x", "value"), &table);
     assert!(why.contains("rows differ in run.more, too (0, 1)") && why.contains("pool"), "{why}");
     let one = Plot {
         filters: vec![only("run.more", Wanted::Number(1.0))],
         pooled: vec!["seed".into()],
-        ..plot(Kind::Lines, "x", "value")
+        ..plot(PlotKind::Lines, "x", "value")
     };
     assert_eq!(Seen::of(&drawn(&one, &table).svg).panels().len(), 4);
 }
@@ -99,7 +100,7 @@ fn axes_in_step_need_no_panels() {
     let mut table = throughputs();
     let twice: Vec<f64> = (0..table.rows()).map(|row| (row / 4 % 3) as f64).collect();
     table.columns.insert(1, numbers("network.limit", "bytes", &twice));
-    let picture = drawn(&plot(Kind::Lines, "network.delay", "throughput_bps"), &table);
+    let picture = drawn(&plot(PlotKind::Lines, "network.delay", "throughput_bps"), &table);
     assert_eq!(Seen::of(&picture.svg).panels().len(), 1);
 }
 
@@ -121,7 +122,7 @@ fn groups() -> Tidy {
 
 #[test]
 fn a_quantity_of_the_link_counts_once_for_each_run() {
-    let picture = drawn(&plot(Kind::Strip, "queue", "link_utilization"), &groups());
+    let picture = drawn(&plot(PlotKind::Strip, "queue", "link_utilization"), &groups());
     let seen = Seen::of(&picture.svg);
     let [panel] = seen.panels()[..] else { panic!("one panel") };
     let points = seen.series(panel, "red");
@@ -130,18 +131,18 @@ fn a_quantity_of_the_link_counts_once_for_each_run() {
 
 #[test]
 fn quantities_of_groups_are_kept_apart() {
-    let picture = drawn(&plot(Kind::Strip, "queue", "throughput_bps"), &groups());
+    let picture = drawn(&plot(PlotKind::Strip, "queue", "throughput_bps"), &groups());
     assert_eq!(Seen::of(&picture.svg).panels().len(), 2);
     let users = Plot {
         filters: vec![only("group", Wanted::Text("tcp".into()))],
-        ..plot(Kind::Strip, "queue", "throughput_bps")
+        ..plot(PlotKind::Strip, "queue", "throughput_bps")
     };
     assert_eq!(Seen::of(&drawn(&users, &groups()).svg).panels().len(), 1);
 }
 
 #[test]
 fn a_series_looks_the_same_when_others_are_left_out() {
-    for kind in [Kind::Lines, Kind::Box, Kind::Strip] {
+    for kind in [PlotKind::Lines, PlotKind::Box, PlotKind::Strip] {
         let all = plot(kind, "network.delay", "throughput_bps");
         let one = Plot { filters: vec![only("queue", Wanted::Text("sfb".into()))], ..all.clone() };
         let look = |plot: &Plot| {

@@ -1,7 +1,7 @@
 //! Tables for the tests.
 use std::sync::Arc;
 
-use tidegate_report::plot::{Filter, Kind, Plot, Wanted};
+use tidegate_report::plot::{Filter, Plot, PlotKind, Wanted};
 use tidegate_report::tidy::{Column, Tidy, Values};
 
 /// A column of numbers.
@@ -20,7 +20,7 @@ pub fn seeds(values: &[i64]) -> Column {
 }
 
 /// A plot with these columns on its axes.
-pub fn plot(kind: Kind, x: &str, y: &str) -> Plot {
+pub fn plot(kind: PlotKind, x: &str, y: &str) -> Plot {
     let told = |name: &str| (!name.is_empty()).then(|| name.to_string());
     Plot { x: told(x), y: told(y), ..Plot::new("test", kind) }
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use tidegate_report::{
-    Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Figure, Flow, Gaps, Group, Line, Link,
-    OverFlows, PerFlow, Quantity, Queue, Series, Source,
+    Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Figure, Flow, Gaps, Group, Line,
+    LinkResult, OverFlows, PacketSource, PerFlow, Queue, Series, SeriesQuantity,
 };
 
 /// A figure with an interval of `percent` % of it.
@@ -28,8 +28,8 @@ fn gaps() -> Gaps {
     Gaps { mean: figure(12.0, 4.0), cov: figure(1.1, 6.0) }
 }
 
-fn link(name: &str, shape: Shape) -> Link {
-    Link {
+fn link(name: &str, shape: Shape) -> LinkResult {
+    LinkResult {
         name: name.into(),
         rate_bps: LINK,
         utilization: figure(0.97, 0.2),
@@ -134,7 +134,7 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
         ..Group::default()
     };
     Document {
-        source: Source::Simulated,
+        source: PacketSource::Simulated,
         scenario: "flood".into(),
         label: shape.queue.into(),
         queue: Queue {
@@ -282,7 +282,7 @@ pub fn replayed(queue: &str, flood_ratio: f64) -> Document {
         }
     };
     Document {
-        source: Source::Replayed,
+        source: PacketSource::Replayed,
         scenario: "flood.pcapng".into(),
         label: queue.into(),
         queue: Queue { name: queue.into(), preset: None, params: BTreeMap::new() },
@@ -318,30 +318,35 @@ pub fn series(shape: Shape) -> Series {
     let queue = shape.delay_ms * 5.6;
     let flood = shape.flood_bps;
     let mut lines = vec![
-        Line::new(Quantity::Queue, "queue", "packets", noise(1, 0.4).map(|x| x * queue)),
-        Line::new(Quantity::Delay, "delay", "ms", noise(2, 0.4).map(|x| x * shape.delay_ms)),
-        Line::new(Quantity::Throughput, "tcp", "bit/s", noise(3, 0.05).map(|x| x * (LINK - flood))),
-        Line::new(Quantity::Throughput, "flood", "bit/s", noise(4, 0.05).map(|x| x * flood)),
+        Line::new(SeriesQuantity::Queue, "queue", "packets", noise(1, 0.4).map(|x| x * queue)),
+        Line::new(SeriesQuantity::Delay, "delay", "ms", noise(2, 0.4).map(|x| x * shape.delay_ms)),
+        Line::new(
+            SeriesQuantity::Throughput,
+            "tcp",
+            "bit/s",
+            noise(3, 0.05).map(|x| x * (LINK - flood)),
+        ),
+        Line::new(SeriesQuantity::Throughput, "flood", "bit/s", noise(4, 0.05).map(|x| x * flood)),
     ];
     match shape.queue {
         "red" => lines.push(Line::new(
-            Quantity::Gauge,
+            SeriesQuantity::Gauge,
             "avg",
             "packets",
             noise(5, 0.1).map(|x| x * queue),
         )),
         "blue" => {
-            lines.push(Line::new(Quantity::Gauge, "p_m", "", noise(6, 0.2).map(|x| x * 0.31)))
+            lines.push(Line::new(SeriesQuantity::Gauge, "p_m", "", noise(6, 0.2).map(|x| x * 0.31)))
         }
         "sfb" => {
             lines.push(Line::new(
-                Quantity::Gauge,
+                SeriesQuantity::Gauge,
                 "p_m max",
                 "",
                 noise(6, 0.01).map(|x| (x * 0.99).min(1.0)),
             ));
             lines.push(Line::new(
-                Quantity::Gauge,
+                SeriesQuantity::Gauge,
                 "bins_full",
                 "bins",
                 noise(7, 0.5).map(|x| (x * 3.0) as u64 as f64),

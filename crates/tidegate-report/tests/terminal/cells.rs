@@ -204,7 +204,7 @@ fn what_is_known_of_a_result_stands_below_it() {
     let text = results(&[&document], &Look::plain());
     assert!(!text.contains("Intervals hold in 93"), "twenty are not: {text}");
     assert!(text.contains("A loss without ± was seen too seldom"), "{text}");
-    document.source = tidegate_report::Source::Measured;
+    document.source = tidegate_report::PacketSource::Measured;
     assert!(results(&[&document], &Look::plain()).contains("\nmeasured flood; 20 seeds"));
     assert_eq!(results(&[], &Look::plain()).matches("simulated").count(), 0, "of nothing");
 }

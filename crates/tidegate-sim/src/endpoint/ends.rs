@@ -6,18 +6,18 @@ use super::labels::Labels;
 use super::receiver::{Answer, Far, More, Transfer};
 use super::sender::{Sender, Timers, Work};
 use crate::event::prefetch::fetch;
-use crate::event::queue::{Class, Key, NEVER};
+use crate::event::queue::{EventClass, EventKey, NEVER};
 use crate::measure::meters::Meters;
 use crate::net::flight::{Body, Label, flag};
 use crate::net::ids::FlowId;
 use crate::net::network::{Flow, Network};
 use crate::net::routes::Routes;
-use crate::sources::tcp::{Arrival, Output, Report, Reports, TcpSender, Wait};
+use crate::sources::tcp::{AckArrival, Output, Report, Reports, TcpSender, Wait};
 use crate::sources::{OpenPacket, TfrcArrival};
 
 /// Every flow's two ends.
 #[derive(Clone, Debug)]
-pub(crate) struct Ends {
+pub(crate) struct FlowEnds {
     senders: Vec<Sender>,
     far: Vec<Far>,
     labels: Labels,
@@ -26,7 +26,7 @@ pub(crate) struct Ends {
     pub out: Vec<Output>,
 }
 
-impl Ends {
+impl FlowEnds {
     /// The ends of `network`'s flows, each with dice of its own.
     /// `slot` gives a slot of the event queue to each open-loop source that shares its first link.
     pub fn new<Q>(
@@ -34,7 +34,7 @@ impl Ends {
         routes: &Routes,
         seed: Seed,
         mut slot: impl FnMut(u32) -> u32,
-    ) -> Ends {
+    ) -> FlowEnds {
         let flows = &network.flows;
         let sender = |(i, flow): (usize, &Flow)| {
             let again = network.again.get(&FlowId(i as u32)).map_or(&[][..], |again| again);
@@ -42,7 +42,7 @@ impl Ends {
             Sender::new(i as u32, flow, again, routes.ways[i], dice, &mut slot)
         };
         let far = |(i, flow): (usize, &Flow)| Far::new(flow, routes.ways[i].back);
-        Ends {
+        FlowEnds {
             senders: flows.iter().enumerate().map(sender).collect(),
             far: flows.iter().enumerate().map(far).collect(),
             labels: Labels::new(network, seed),
@@ -52,14 +52,14 @@ impl Ends {
 
     /// The first event of every flow, with the flow's place in the event queue if it has one; of a
     /// connection's flow all its starts.
-    pub fn starts(&self) -> impl Iterator<Item = (Option<u32>, Key)> {
+    pub fn starts(&self) -> impl Iterator<Item = (Option<u32>, EventKey)> {
         self.senders.iter().enumerate().flat_map(|(i, s)| {
             let (slot, class, again) = match s.work {
-                Work::Open(_, slot) => (slot, Class::Tick, [].as_slice()),
-                Work::Tcp(..) | Work::Tfrc(_) => (None, Class::Send, s.again.as_slice()),
+                Work::Open(_, slot) => (slot, EventClass::Tick, [].as_slice()),
+                Work::Tcp(..) | Work::Tfrc(_) => (None, EventClass::Send, s.again.as_slice()),
             };
             let times = std::iter::once(s.send).chain(again.iter().map(|period| period.0));
-            times.map(move |time| (slot, Key::new(time.as_nanos(), class, i as u32)))
+            times.map(move |time| (slot, EventKey::new(time.as_nanos(), class, i as u32)))
         })
     }
 
@@ -90,12 +90,12 @@ impl Ends {
     /// The next of the events of a sender that is the sole user of its first link: its time and
     /// class.
     #[inline]
-    pub fn due(&self, flow: u32) -> (u64, Class) {
+    pub fn due(&self, flow: u32) -> (u64, EventClass) {
         let Sender { send, timeout, .. } = self.senders[flow as usize];
         if send <= timeout {
-            (send.as_nanos(), Class::Send)
+            (send.as_nanos(), EventClass::Send)
         } else {
-            (timeout.as_nanos(), Class::Timeout)
+            (timeout.as_nanos(), EventClass::Timeout)
         }
     }
 
@@ -173,8 +173,8 @@ impl Ends {
         Timers { send, ..Timers::NONE }
     }
 
-    /// An event of class [`Class::Send`] of `flow`: a connection starts, or a burst that waited
-    /// goes out. Or it is the turn of an open-loop source that is alone on its first link.
+    /// An event of class [`EventClass::Send`] of `flow`: a connection starts, or a burst that
+    /// waited goes out. Or it is the turn of an open-loop source that is alone on its first link.
     #[inline(always)]
     pub fn wake(&mut self, now: u64, flow: u32) -> Timers {
         let sender = &mut self.senders[flow as usize];
@@ -230,7 +230,8 @@ impl Ends {
         sender.rearm()
     }
 
-    /// An event of class [`Class::Timeout`] of `flow`: its retransmission timer may have run out.
+    /// An event of class [`EventClass::Timeout`] of `flow`: its retransmission timer may have run
+    /// out.
     pub fn timeout(&mut self, now: u64, flow: u32, meters: &mut Meters) -> Timers {
         let sender = &mut self.senders[flow as usize];
         let now = Time::from_nanos(now);
@@ -287,7 +288,7 @@ impl Ends {
         if session.as_ref().is_some_and(|session| session.idle) {
             return Timers::NONE;
         }
-        let arrival = Arrival {
+        let arrival = AckArrival {
             report: &report,
             echo: ack.flags() & flag::ECHO != 0,
             part: ack.flags() & flag::PART != 0,
@@ -349,7 +350,7 @@ impl Ends {
         }
     }
 
-    /// An event of class [`Class::Acknowledge`]: an acknowledgement of `flow` may have waited
+    /// An event of class [`EventClass::Acknowledge`]: an acknowledgement of `flow` may have waited
     /// enough.
     pub fn acknowledge(
         &mut self,

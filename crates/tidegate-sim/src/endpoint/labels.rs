@@ -13,24 +13,24 @@ use crate::net::network::Network;
 /// The labels of all flows.
 #[derive(Clone, Debug)]
 pub(crate) struct Labels {
-    own: Vec<Own>,
+    own: Vec<OwnLabel>,
     forgers: Vec<Forger>,
     /// The source hosts of flows by their keys, where somebody forges and a queue asks.
     sources: BTreeMap<u64, u16>,
     /// What queues may ask for, by flow; empty if none does.
-    asked: Vec<Asked>,
+    asked: Vec<LabelRequest>,
 }
 
 /// A flow's hosts, in the direction of its data, its code point, and whether its
 /// acknowledgements are looked at.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct LabelRequest {
     hosts: Hosts,
     dscp: u8,
     acks: bool,
 }
 
-impl Asked {
+impl LabelRequest {
     /// The same for packet `body`, which may go the other way, or claim to come from another host.
     fn label(self, body: &Body, claimed: Option<u16>, label: Label) -> Label {
         let Hosts { source, destination } = self.hosts;
@@ -44,7 +44,7 @@ impl Asked {
 
 /// A flow's own label, and the number of its forger from 1; 0 for none.
 #[derive(Clone, Copy, Debug)]
-struct Own {
+struct OwnLabel {
     flow: u64,
     forger: u32,
     class: u16,
@@ -56,7 +56,7 @@ impl Labels {
         let own = Vec::with_capacity(network.flows.len());
         let mut labels = Labels { own, forgers: vec![], sources: BTreeMap::new(), asked: vec![] };
         for (i, flow) in network.flows.iter().enumerate() {
-            let mut own = Own { flow: flow.key, forger: 0, class: flow.class };
+            let mut own = OwnLabel { flow: flow.key, forger: 0, class: flow.class };
             if let Some(forge) = network.forged.get(&FlowId(i as u32)) {
                 let secret = seed.stream(&format!("forge {i}")).bits();
                 labels.forgers.push(Forger::new(forge, secret));
@@ -68,7 +68,7 @@ impl Labels {
                 let hosts = Hosts::new(flow.from.0 as u16, flow.to.0 as u16);
                 let dscp = network.dscp.get(&FlowId(i as u32)).copied().unwrap_or(0);
                 let acks = network.asks.acks && flow.source.tcp().is_some();
-                labels.asked.push(Asked { hosts, dscp, acks });
+                labels.asked.push(LabelRequest { hosts, dscp, acks });
                 if !network.forged.is_empty() {
                     labels.sources.insert(flow.key, hosts.source);
                 }
@@ -85,7 +85,7 @@ impl Labels {
     /// What queues see of the packet `body` of flow `number`.
     #[inline]
     pub fn of(&self, number: u32, body: &Body) -> Label {
-        let Own { flow, forger, class } = self.own[number as usize];
+        let OwnLabel { flow, forger, class } = self.own[number as usize];
         let forger = (forger > 0).then(|| &self.forgers[forger as usize - 1]);
         let forged = forger.map(|forger| forger.key(body));
         let flow = forged.unwrap_or(flow);

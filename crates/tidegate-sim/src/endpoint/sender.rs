@@ -4,7 +4,7 @@ use tidegate::{Rng, Time};
 use crate::event::queue::NEVER;
 use crate::net::ids::FlowId;
 use crate::net::network::Flow;
-use crate::net::routes::Way;
+use crate::net::routes::FlowWays;
 use crate::sources::tcp::TcpSender;
 use crate::sources::{Open, Period, Session, Source, TfrcSender};
 
@@ -58,12 +58,12 @@ impl Sender {
         i: u32,
         flow: &Flow,
         again: &[Period],
-        way: Way,
+        way: FlowWays,
         mut dice: Rng,
         slot: &mut impl FnMut(u32) -> u32,
     ) -> Sender {
         let mut send = flow.start;
-        let Way { there, sole_user, .. } = way;
+        let FlowWays { there, sole_user, .. } = way;
         let work = match (Open::new(&flow.source, i as u64, &mut dice), &flow.source) {
             (Some(source), _) => Work::Open(source, (!sole_user).then(|| slot(i))),
             (None, Source::Web(web)) => {

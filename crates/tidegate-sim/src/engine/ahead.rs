@@ -4,9 +4,9 @@ use tidegate::Qdisc;
 use super::{Simulation, Timer, place};
 use crate::endpoint::receiver::Answer;
 use crate::endpoint::sender::Timers;
-use crate::event::queue::{Class, NEVER};
+use crate::event::queue::{EventClass, NEVER};
 use crate::net::flight::{Body, Flight};
-use crate::net::routes::Kind;
+use crate::net::routes::StepKind;
 
 impl<Q: Qdisc> Simulation<Q> {
     /// Notes when the first of what the sender of `flow`, which is the sole user of its first link
@@ -25,7 +25,7 @@ impl<Q: Qdisc> Simulation<Q> {
             self.send_out(flow, now);
         }
         if timers.timeout != NEVER {
-            self.set_timer(Class::Timeout, flow, timers.timeout);
+            self.set_timer(EventClass::Timeout, flow, timers.timeout);
         }
         if timers.send != NEVER {
             self.will_send(flow, timers.send);
@@ -54,14 +54,14 @@ impl<Q: Qdisc> Simulation<Q> {
                 self.hold_output(flow, link);
                 self.lines[link].tell(&mut self.events_due);
             }
-            None => self.set_timer(Class::Send, flow, at),
+            None => self.set_timer(EventClass::Send, flow, at),
         }
     }
 
     /// A sender that is the sole user of its first link is worked out when its packet comes out
     /// there. By then its timer may have run out, and what that does is worked out at once.
     #[inline]
-    pub(super) fn set_timer(&mut self, class: Class, flow: u32, at: u64) {
+    pub(super) fn set_timer(&mut self, class: EventClass, flow: u32, at: u64) {
         let at = at.max(self.now);
         let Timer { pending, slot } = &mut self.timers[place(class)];
         if pending.push(at, flow) {
@@ -76,7 +76,7 @@ impl<Q: Qdisc> Simulation<Q> {
         loop {
             let step = self.routes.steps[hop as usize];
             match step.kind {
-                Kind::Follow | Kind::Enter => {
+                StepKind::Follow | StepKind::Enter => {
                     let link = step.index();
                     at = self.wires[link].transit(at, body.len());
                     hop += 1;
@@ -84,8 +84,8 @@ impl<Q: Qdisc> Simulation<Q> {
                         return self.line_up(link, Flight { time: at, hop, flow, body });
                     }
                 }
-                Kind::Join => return self.gather(step, Flight { time: at, hop, flow, body }),
-                Kind::Reach | Kind::Meet => {
+                StepKind::Join => return self.gather(step, Flight { time: at, hop, flow, body }),
+                StepKind::Reach | StepKind::Meet => {
                     match self.ends.deliver(
                         at,
                         flow,
@@ -97,11 +97,11 @@ impl<Q: Qdisc> Simulation<Q> {
                         other => return self.answer(at, flow, other),
                     }
                 }
-                Kind::Queue => {
+                StepKind::Queue => {
                     return self.offer(step.index(), Flight { time: at, hop, flow, body });
                 }
-                Kind::Return => return self.come_back(at, flow, body),
-                Kind::Home => {
+                StepKind::Return => return self.come_back(at, flow, body),
+                StepKind::Home => {
                     // What is ahead of the end is not for this run.
                     if at < self.plan.end.as_nanos() {
                         self.advance(flow, at);
@@ -126,9 +126,9 @@ impl<Q: Qdisc> Simulation<Q> {
         let back = self.ends.back(flow);
         match answer {
             Answer::Now(ack) => self.travel(at, back, flow, ack),
-            Answer::Later(due) => self.set_timer(Class::Acknowledge, flow, due),
+            Answer::Later(due) => self.set_timer(EventClass::Acknowledge, flow, due),
             Answer::Both(ack, due) => {
-                self.set_timer(Class::Acknowledge, flow, due);
+                self.set_timer(EventClass::Acknowledge, flow, due);
                 self.travel(at, back, flow, ack);
             }
             Answer::Twice(first, second) => {
@@ -150,11 +150,11 @@ impl<Q: Qdisc> Simulation<Q> {
     /// Soon a packet of `flow` will take a step of this kind, or its sender will wake as when
     /// something comes back.
     #[inline]
-    pub(super) fn fetch(&self, kind: Kind, flow: u32) {
+    pub(super) fn fetch(&self, kind: StepKind, flow: u32) {
         match kind {
-            Kind::Return | Kind::Home => self.ends.fetch_sender(flow),
-            Kind::Meet => self.ends.fetch_receiver(flow),
-            Kind::Queue => self.ends.fetch_label(flow),
+            StepKind::Return | StepKind::Home => self.ends.fetch_sender(flow),
+            StepKind::Meet => self.ends.fetch_receiver(flow),
+            StepKind::Queue => self.ends.fetch_label(flow),
             _ => {}
         }
         self.meters.fetch(flow);
@@ -162,9 +162,9 @@ impl<Q: Qdisc> Simulation<Q> {
 
     /// An event of this class of `flow`'s sender, at `now`.
     #[inline(always)]
-    pub(super) fn act(&mut self, flow: u32, now: u64, class: Class) {
+    pub(super) fn act(&mut self, flow: u32, now: u64, class: EventClass) {
         let timers = match class {
-            Class::Send => self.ends.wake(now, flow),
+            EventClass::Send => self.ends.wake(now, flow),
             _ => self.ends.timeout(now, flow, &mut self.meters),
         };
         self.launch(flow, now, timers);
@@ -183,16 +183,19 @@ impl<Q: Qdisc> Simulation<Q> {
     }
 
     /// The first of the timers of `class` fires.
-    pub(super) fn timer(&mut self, class: Class) {
+    pub(super) fn timer(&mut self, class: EventClass) {
         let pending = &mut self.timers[place(class)].pending;
         let (now, flow) = pending.next();
         pending.pop();
         let (_, then) = pending.next();
         if self.ahead {
-            self.fetch(if class == Class::Acknowledge { Kind::Meet } else { Kind::Return }, then);
+            self.fetch(
+                if class == EventClass::Acknowledge { StepKind::Meet } else { StepKind::Return },
+                then,
+            );
         }
         match class {
-            Class::Acknowledge => {
+            EventClass::Acknowledge => {
                 let answer =
                     self.ends.acknowledge(now, flow, &mut self.waiting.reports, &mut self.meters);
                 self.answer(now, flow, answer);

@@ -53,8 +53,8 @@ mod ports;
 use tidegate::catalog::AnyQueue;
 use tidegate::{ConfigError, Qdisc, Seed, Time};
 
-use crate::endpoint::ends::Ends;
-use crate::event::queue::{Class, EventQueue, Heap, Key, NONE};
+use crate::endpoint::ends::FlowEnds;
+use crate::event::queue::{EventClass, EventKey, EventQueue, Heap, NONE};
 use crate::measure::meters::Meters;
 use crate::measure::outcome::Outcome;
 use crate::measure::plan::Plan;
@@ -65,10 +65,10 @@ use crate::net::merge::Merge;
 use crate::net::network::Network;
 use crate::net::port::OutputPort;
 use crate::net::routes::Routes;
-use crate::net::wire::Wire;
+use crate::net::wire::TransmissionTimes;
 
-/// Who acts when an event source's turn comes. Players are numbered in the order of [`Class`] and
-/// id.
+/// Who acts when an event source's turn comes. Players are numbered in the order of [`EventClass`]
+/// and id.
 #[derive(Clone, Copy, Debug)]
 enum EventSource {
     /// The port of this number.
@@ -80,11 +80,11 @@ enum EventSource {
     /// The flow of this number, which is neither closed loop nor the sole user of its first link.
     Source(u32),
     /// The first of the timers of connections of this class.
-    Timer(Class),
+    Timer(EventClass),
 }
 
 /// The classes of connections' timers, in their order.
-const TIMERS: [Class; 3] = [Class::Send, Class::Timeout, Class::Acknowledge];
+const TIMERS: [EventClass; 3] = [EventClass::Send, EventClass::Timeout, EventClass::Acknowledge];
 
 /// So many packets ahead what they will need is asked for, where who comes then is known.
 const AHEAD: usize = 4;
@@ -105,11 +105,11 @@ pub struct Simulation<Q: Qdisc = AnyQueue> {
     network: Network<Q>,
     plan: Plan,
     routes: Routes,
-    ends: Ends,
+    ends: FlowEnds,
     meters: Meters,
     ports: Vec<OutputPort<Q>>,
     /// The links without a queue, by number of the link; those of links with one are not used.
-    wires: Vec<Wire>,
+    wires: Vec<TransmissionTimes>,
     /// What comes out of each link and needs an event there.
     lines: Vec<FlightLine>,
     /// Links that several streams of one port enter, in the order of ports.
@@ -121,8 +121,8 @@ pub struct Simulation<Q: Qdisc = AnyQueue> {
     readings: u32,
     /// Timers of connections, by class.
     timers: [Timer; TIMERS.len()],
-    /// How many of [`Ends::out`] are being sent already: what leaves may bring another sender its
-    /// acknowledgement at once.
+    /// How many of [`FlowEnds::out`] are being sent already: what leaves may bring another sender
+    /// its acknowledgement at once.
     claimed: usize,
     /// Whether there are so many flows that their state is to be fetched ahead.
     ahead: bool,
@@ -144,7 +144,8 @@ impl<Q: Qdisc> Simulation<Q> {
         network.check()?;
         plan.check(network.groups.len())?;
         let routes = Routes::find(&network)?;
-        let wires: Vec<Wire> = network.links.iter().map(|l| Wire::new(l.rate, l.delay)).collect();
+        let wires: Vec<TransmissionTimes> =
+            network.links.iter().map(|l| TransmissionTimes::new(l.rate, l.delay)).collect();
         let meters = Meters::new(&network, &plan);
         let mut sources_by_slot = Vec::new();
         let ports = ports::ports(&mut network, &routes, (&plan, seed), |port| {
@@ -153,7 +154,7 @@ impl<Q: Qdisc> Simulation<Q> {
         let readings = add_slot(&mut sources_by_slot, EventSource::Readings);
         let lines = lines(&routes, &mut sources_by_slot);
         let merges: Vec<Merge> = routes.merge_points.iter().map(Merge::new).collect();
-        let ends = Ends::new(&network, &routes, seed, |flow| {
+        let ends = FlowEnds::new(&network, &routes, seed, |flow| {
             add_slot(&mut sources_by_slot, EventSource::Source(flow))
         });
         let flows = network.flows.len();
@@ -191,7 +192,7 @@ impl<Q: Qdisc> Simulation<Q> {
 
     /// Schedules what happens first.
     fn begin(&mut self) {
-        let starts: Vec<(Option<u32>, Key)> = self.ends.starts().collect();
+        let starts: Vec<(Option<u32>, EventKey)> = self.ends.starts().collect();
         for (slot, key) in starts {
             match slot {
                 Some(slot) => self.events_due.set(slot, key.time()),
@@ -331,7 +332,7 @@ fn lines(routes: &Routes, sources_by_slot: &mut Vec<EventSource>) -> Vec<FlightL
 
 /// Where the timers of `class` are.
 #[inline]
-fn place(class: Class) -> usize {
+fn place(class: EventClass) -> usize {
     class as usize - TIMERS[0] as usize
 }
 

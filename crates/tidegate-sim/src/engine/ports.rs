@@ -9,8 +9,8 @@ use crate::net::flight::Flight;
 use crate::net::ids::LinkId;
 use crate::net::network::Network;
 use crate::net::port::OutputPort;
-use crate::net::routes::{Kind, Routes};
-use crate::net::wire::Wire;
+use crate::net::routes::{Routes, StepKind};
+use crate::net::wire::TransmissionTimes;
 
 impl<Q: Qdisc> Simulation<Q> {
     /// `flight` joins the queue of port `id` now.
@@ -39,7 +39,7 @@ impl<Q: Qdisc> Simulation<Q> {
             if self.ahead
                 && let Some(then) = self.waiting.likely(AHEAD)
             {
-                self.fetch(Kind::Meet, then.flow);
+                self.fetch(StepKind::Meet, then.flow);
             }
             let flight = Flight { hop: flight.hop + 1, ..flight };
             if self.ports[id].reorders() {
@@ -88,7 +88,8 @@ pub(super) fn ports<Q: Qdisc>(
         let medium = network.media.get(&LinkId(link));
         let spec = &mut network.links[link as usize];
         let Some(queue) = spec.queue.take() else { continue };
-        let wire = (Wire::new(spec.rate, spec.delay), Channel::new(link, medium, seed));
+        let wire =
+            (TransmissionTimes::new(spec.rate, spec.delay), Channel::new(link, medium, seed));
         let meter = QueueMeter::new(link, spec, plan, extent).over(medium);
         ports.push(OutputPort::new(queue, wire, meter, link, lookahead, slot(i as u32)));
     }

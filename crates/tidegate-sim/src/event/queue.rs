@@ -19,7 +19,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// then sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(crate) enum Class {
+pub(crate) enum EventClass {
     /// A port brings its departures up to date; the id is the port's. In the reference simulator
     /// it is one departure, and the id is the link's.
     Depart,
@@ -37,24 +37,24 @@ pub(crate) enum Class {
     Acknowledge,
 }
 
-const CLASSES: [Class; 7] = [
-    Class::Depart,
-    Class::Sample,
-    Class::Arrive,
-    Class::Tick,
-    Class::Send,
-    Class::Timeout,
-    Class::Acknowledge,
+const CLASSES: [EventClass; 7] = [
+    EventClass::Depart,
+    EventClass::Sample,
+    EventClass::Arrive,
+    EventClass::Tick,
+    EventClass::Send,
+    EventClass::Timeout,
+    EventClass::Acknowledge,
 ];
 
 /// The sort key of an event, which also identifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key(u128);
+pub(crate) struct EventKey(u128);
 
-impl Key {
+impl EventKey {
     #[inline]
-    pub fn new(time: u64, class: Class, id: u32) -> Key {
-        Key((time as u128) << 64 | ((class as u64) << 32 | id as u64) as u128)
+    pub fn new(time: u64, class: EventClass, id: u32) -> EventKey {
+        EventKey((time as u128) << 64 | ((class as u64) << 32 | id as u64) as u128)
     }
 
     #[inline]
@@ -63,7 +63,7 @@ impl Key {
     }
 
     #[inline]
-    pub fn class(self) -> Class {
+    pub fn class(self) -> EventClass {
         CLASSES[(self.0 as u64 >> 32) as usize]
     }
 
@@ -75,15 +75,15 @@ impl Key {
 
 /// Packs a time and an index into one number. Of equal times the lower index comes first.
 #[derive(Clone, Copy, Debug)]
-struct Turns {
+struct PackedTimes {
     /// The number of low bits that hold the index.
     bits: u32,
 }
 
-impl Turns {
+impl PackedTimes {
     /// For this many indices.
-    fn of(many: usize) -> Turns {
-        Turns { bits: many.next_power_of_two().trailing_zeros() }
+    fn of(many: usize) -> PackedTimes {
+        PackedTimes { bits: many.next_power_of_two().trailing_zeros() }
     }
 
     /// Times from here on mean never.
@@ -110,7 +110,7 @@ const FEW: usize = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct EventQueue {
     turns: Tree,
-    form: Turns,
+    form: PackedTimes,
 }
 
 /// The overall winner is at index 1, and the leaves fill the upper half. Every other node `i` holds
@@ -128,7 +128,7 @@ enum Tree {
 impl EventQueue {
     /// For this many slots, with nothing pending.
     pub fn new(slots: usize) -> EventQueue {
-        let form = Turns::of(slots.max(1));
+        let form = PackedTimes::of(slots.max(1));
         let turns = match slots {
             0..=FEW => Tree::Few(Box::new([NEVER; 2 * FEW])),
             _ => Tree::Many(vec![NEVER; 2 * slots.next_power_of_two()].into()),
@@ -203,7 +203,7 @@ pub(crate) struct Heap {
     /// the first node, and all after the last event.
     nodes: Vec<Children>,
     len: usize,
-    form: Turns,
+    form: PackedTimes,
 }
 
 impl Heap {
@@ -213,7 +213,7 @@ impl Heap {
     pub fn new(flows: usize, room: usize) -> Heap {
         let mut nodes = Vec::with_capacity(room / CHILDREN + 2);
         nodes.push(Children([NEVER; CHILDREN]));
-        Heap { nodes, len: 0, form: Turns::of(flows) }
+        Heap { nodes, len: 0, form: PackedTimes::of(flows) }
     }
 
     /// Times from this on are never.
@@ -295,16 +295,16 @@ mod tests {
     #[test]
     fn keys_order_by_time_class_and_id_and_give_them_back() {
         let keys = [
-            Key::new(1, Class::Timeout, 9),
-            Key::new(2, Class::Depart, 7),
-            Key::new(2, Class::Sample, 0),
-            Key::new(2, Class::Arrive, 3),
-            Key::new(2, Class::Arrive, 4),
-            Key::new(u64::MAX - 1, Class::Send, u32::MAX),
+            EventKey::new(1, EventClass::Timeout, 9),
+            EventKey::new(2, EventClass::Depart, 7),
+            EventKey::new(2, EventClass::Sample, 0),
+            EventKey::new(2, EventClass::Arrive, 3),
+            EventKey::new(2, EventClass::Arrive, 4),
+            EventKey::new(u64::MAX - 1, EventClass::Send, u32::MAX),
         ];
         assert!(keys.is_sorted());
-        assert_eq!((keys[3].time(), keys[3].class(), keys[3].id()), (2, Class::Arrive, 3));
-        assert_eq!((keys[5].class(), keys[5].id()), (Class::Send, u32::MAX as usize));
+        assert_eq!((keys[3].time(), keys[3].class(), keys[3].id()), (2, EventClass::Arrive, 3));
+        assert_eq!((keys[5].class(), keys[5].id()), (EventClass::Send, u32::MAX as usize));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use tidegate::{Ecn, Rng, Seed, Time};
 use crate::event::queue::NEVER;
 use crate::net::flight::Body;
 use crate::net::medium::{Bleach, Jitter, Loss, MOST_JITTER, Medium, Reorder};
-use crate::net::wire::Wire;
+use crate::net::wire::TransmissionTimes;
 
 /// A link's medium, and how far it has got.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ impl Channel {
     }
 
     /// Transmits `body` from `start`, when `wire` must be free; `wire` then says when it is again.
-    pub fn send(&mut self, wire: &mut Wire, start: u64, body: &mut Body) -> Sent {
+    pub fn send(&mut self, wire: &mut TransmissionTimes, start: u64, body: &mut Body) -> Sent {
         let done = match &mut self.capacity {
             None => wire.send(start, body.len()),
             Some(varying) => {

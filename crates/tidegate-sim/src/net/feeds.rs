@@ -43,7 +43,7 @@ impl Answers {
 
 /// The links between a pair of nodes: there and, if it is answered, back.
 #[derive(Debug)]
-pub(super) struct Links {
+pub(super) struct LinkPair {
     pub(super) there: Vec<u32>,
     pub(super) back: Vec<u32>,
     pub(super) answers: Answers,
@@ -63,7 +63,7 @@ pub(super) struct Stream {
     pub(super) length: u64,
 }
 
-impl Links {
+impl LinkPair {
     /// The stream in which a packet, or its answer, enters each link of the way there and back.
     pub(super) fn streams<Q>(
         &self,
@@ -101,13 +101,13 @@ impl Links {
 
 /// The links that only packets from one port enter, in few enough branches.
 pub(super) fn merge_points(
-    links: &[Links],
+    links: &[LinkPair],
     streams: &[Vec<Option<Stream>>],
     feeds: &[Feed],
     ports: &[u32],
 ) -> Vec<MergePoint> {
     let mut entries: BTreeMap<u32, Option<(u32, BTreeSet<u64>)>> = BTreeMap::new();
-    for (Links { there, back, .. }, streams) in links.iter().zip(streams) {
+    for (LinkPair { there, back, .. }, streams) in links.iter().zip(streams) {
         for (&link, stream) in there.iter().chain(back).zip(streams) {
             if ports.binary_search(&link).is_ok() || matches!(feeds[link as usize], Feed::One(_)) {
                 continue;
@@ -135,7 +135,7 @@ pub(super) fn merge_points(
 }
 
 /// Who feeds each link.
-pub(super) fn feeds<Q>(network: &Network<Q>, links: &[Links]) -> Vec<Feed> {
+pub(super) fn feeds<Q>(network: &Network<Q>, links: &[LinkPair]) -> Vec<Feed> {
     let mut feeds = vec![Feed::Nobody; network.links.len()];
     // What comes out of a link that reorders is in no order that is known ahead.
     let out_of = |link: u32| if network.reorders(link) { Feed::Several } else { Feed::One(link) };
@@ -147,7 +147,7 @@ pub(super) fn feeds<Q>(network: &Network<Q>, links: &[Links]) -> Vec<Feed> {
             _ => Feed::Several,
         };
     };
-    for Links { there, back, answers, flows, .. } in links {
+    for LinkPair { there, back, answers, flows, .. } in links {
         // Senders act each at times of its own, in no order with another's.
         let mut from = if *flows == 1 { Feed::Sender } else { Feed::Several };
         for &link in there {

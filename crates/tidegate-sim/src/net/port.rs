@@ -16,7 +16,7 @@ use crate::measure::meters::Meters;
 use crate::measure::queue_meter::QueueMeter;
 use crate::net::channel::Channel;
 use crate::net::flight::{Flight, Label, Waiting};
-use crate::net::wire::Wire;
+use crate::net::wire::TransmissionTimes;
 
 /// The most departed packets that go on together.
 const TOGETHER: usize = 64;
@@ -25,7 +25,7 @@ const TOGETHER: usize = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct OutputPort<Q> {
     pub queue: Q,
-    pub wire: Wire,
+    pub wire: TransmissionTimes,
     /// What the link does besides, if anything.
     channel: Option<Box<Channel>>,
     pub meter: QueueMeter,
@@ -57,7 +57,7 @@ pub(crate) struct OutputPort<Q> {
 impl<Q: Qdisc> OutputPort<Q> {
     pub fn new(
         queue: Q,
-        (wire, channel): (Wire, Option<Box<Channel>>),
+        (wire, channel): (TransmissionTimes, Option<Box<Channel>>),
         meter: QueueMeter,
         link: u32,
         lookahead: u64,
@@ -94,7 +94,7 @@ impl<Q: Qdisc> OutputPort<Q> {
         while self.next <= now {
             let at = self.next;
             self.meter.hold(at, self.held);
-            let mut fate = Fate { waiting, meters, meter: &mut self.meter };
+            let mut fate = PortSink { waiting, meters, meter: &mut self.meter };
             let packet = self.queue.dequeue(Time::from_nanos(at), &mut fate);
             self.held = self.queue.backlog();
             if let Some(packet) = packet {
@@ -166,7 +166,7 @@ impl<Q: Qdisc> OutputPort<Q> {
         }
         let packet = waiting.keep(flight, label);
         let ack = label.acknowledges.then(|| waiting.ack(&flight));
-        let mut fate = Fate { waiting, meters, meter: &mut self.meter };
+        let mut fate = PortSink { waiting, meters, meter: &mut self.meter };
         self.queue.offer(Time::from_nanos(now), packet, ack.as_ref(), &mut fate);
         self.held = self.queue.backlog();
         // An idle link polls again now, whatever it was waiting for. It does not if the queue is
@@ -196,13 +196,13 @@ impl<Q: Qdisc> OutputPort<Q> {
 }
 
 /// The sink of a port's queue: counts drops and marks, and frees the slot of a dropped packet.
-struct Fate<'a> {
+struct PortSink<'a> {
     waiting: &'a mut Waiting,
     meters: &'a mut Meters,
     meter: &'a mut QueueMeter,
 }
 
-impl Sink for Fate<'_> {
+impl Sink for PortSink<'_> {
     #[inline]
     fn dropped(&mut self, now: Time, packet: &Packet, why: DropReason) {
         let flight = self.waiting.lose(packet);

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use tidegate::ConfigError;
 
-use super::feeds::{Answers, Feed, Links, Stream, feeds, merge_points};
+use super::feeds::{Answers, Feed, LinkPair, Stream, feeds, merge_points};
 use super::merge_point::MergePoint;
 use super::paths::Finder;
 use crate::event::queue::{NEVER, NONE};
@@ -27,13 +27,13 @@ use crate::sources::Source;
 /// What a packet does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    pub kind: Kind,
+    pub kind: StepKind,
     index: u32,
 }
 
-/// The kinds of a step. Those before [`Kind::Enter`] need no event.
+/// The kinds of a step. Those before [`StepKind::Enter`] need no event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum StepKind {
     /// Enter a link that is fed in order.
     Follow,
     /// Reach a receiver that answers nothing, or into a link that is fed in order or where streams
@@ -55,12 +55,12 @@ pub(crate) enum Kind {
 }
 
 impl Step {
-    fn new(kind: Kind, index: u32) -> Step {
+    fn new(kind: StepKind, index: u32) -> Step {
         Step { kind, index }
     }
 
-    /// The link, or for [`Kind::Queue`] the port, or for [`Kind::Join`] the branch among those of
-    /// all.
+    /// The link, or for [`StepKind::Queue`] the port, or for [`StepKind::Join`] the branch among
+    /// those of all.
     #[inline]
     pub fn index(self) -> usize {
         self.index as usize
@@ -69,13 +69,13 @@ impl Step {
     /// Whether it can be taken at once, without an event.
     #[inline]
     pub fn is_free(self) -> bool {
-        self.kind < Kind::Enter
+        self.kind < StepKind::Enter
     }
 }
 
 /// Where a flow's ways begin in [`Routes::steps`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Way {
+pub(crate) struct FlowWays {
     /// From sender to receiver.
     pub there: u32,
     /// And back; for a flow that answers nothing, 0.
@@ -90,9 +90,9 @@ pub(crate) struct Routes {
     /// Ways, one after the other; each ends at a receiver or a sender.
     pub steps: Vec<Step>,
     /// Each flow's.
-    pub ways: Vec<Way>,
+    pub ways: Vec<FlowWays>,
     /// Each port's least latency, from the start of a transmission to the next thing that needs an
-    /// event, or to the next [`Kind::Join`]; `NEVER` if
+    /// event, or to the next [`StepKind::Join`]; `NEVER` if
     /// nothing ever does.
     pub lookahead: Vec<u64>,
     /// The link of each port, in the order of links.
@@ -101,7 +101,7 @@ pub(crate) struct Routes {
     pub events: Vec<bool>,
     /// Where streams of one port meet, in the order of ports.
     pub merge_points: Vec<MergePoint>,
-    /// The merge point and the branch there that each [`Kind::Join`] means.
+    /// The merge point and the branch there that each [`StepKind::Join`] means.
     pub branches: Vec<(u32, u32)>,
     /// The link that leads to each step of the way, `NONE` for none: the order of simultaneous
     /// packets.
@@ -137,13 +137,13 @@ impl Hops<'_> {
     /// The step onto `link` of a packet that is part of `stream`.
     fn at(&self, link: u32, stream: Option<Stream>) -> Step {
         match self.ports.binary_search(&link) {
-            Ok(port) => Step::new(Kind::Queue, port as u32),
+            Ok(port) => Step::new(StepKind::Queue, port as u32),
             Err(_) if matches!(self.feeds[link as usize], Feed::One(_)) => {
-                Step::new(Kind::Follow, link)
+                Step::new(StepKind::Follow, link)
             }
             Err(_) => match stream.and_then(|s| self.branches.get(&(link, s.length))) {
-                Some(&branch) => Step::new(Kind::Join, branch),
-                None => Step::new(Kind::Enter, link),
+                Some(&branch) => Step::new(StepKind::Join, branch),
+                None => Step::new(StepKind::Enter, link),
             },
         }
     }
@@ -157,7 +157,7 @@ impl Routes {
     pub fn find<Q>(network: &Network<Q>) -> Result<Routes, ConfigError> {
         let mut finder = Finder::new(network);
         let mut pairs: BTreeMap<(u32, u32, Answers), usize> = BTreeMap::new();
-        let mut links: Vec<Links> = Vec::new();
+        let mut links: Vec<LinkPair> = Vec::new();
         let followed = network.followed();
         let mut which = Vec::with_capacity(network.flows.len());
         for (i, flow) in network.flows.iter().enumerate() {
@@ -189,7 +189,7 @@ impl Routes {
                     Source::Tcp(_) => !again && !followed.contains(&FlowId(i as u32)),
                     _ => answers == Answers::None,
                 };
-                links.push(Links { there, back, answers, flows: 0, plain });
+                links.push(LinkPair { there, back, answers, flows: 0, plain });
             }
             links[*known].flows += 1;
             which.push(*known);
@@ -201,7 +201,12 @@ impl Routes {
     }
 
     /// Classifies every hop and writes the ways down.
-    fn lay<Q>(network: &Network<Q>, links: &[Links], which: &[usize], ports: Vec<u32>) -> Routes {
+    fn lay<Q>(
+        network: &Network<Q>,
+        links: &[LinkPair],
+        which: &[usize],
+        ports: Vec<u32>,
+    ) -> Routes {
         let feeds = feeds(network, links);
         let in_order = |way: &[u32]| way.last().is_none_or(|&link| !network.reorders(link));
         let streams: Vec<Vec<Option<Stream>>> =
@@ -212,27 +217,27 @@ impl Routes {
         let step = |link: u32, stream: Option<Stream>| hops.at(link, stream);
         let (mut steps, mut via) = (Vec::new(), Vec::new());
         let mut ways = Vec::with_capacity(links.len());
-        for (Links { there, back, plain, .. }, streams) in links.iter().zip(&streams) {
+        for (LinkPair { there, back, plain, .. }, streams) in links.iter().zip(&streams) {
             let (streams, returns) = streams.split_at(there.len());
             // It is the sole user of its first link if what it sends then waits for an event: else
             // it would be worked out to its end at once.
             let sole_user = *plain
                 && in_order(back)
-                && matches!(there[..], [first, next, ..] if step(first, streams[0]).kind == Kind::Enter
+                && matches!(there[..], [first, next, ..] if step(first, streams[0]).kind == StepKind::Enter
                     && feeds[first as usize] == Feed::Sender && !step(next, streams[1]).is_free());
             let begin = steps.len() as u32;
             steps.extend(there.iter().zip(streams).map(|(&l, &s)| step(l, s)));
             let free =
                 in_order(there) && back.first().is_none_or(|&l| step(l, returns[0]).is_free());
-            steps.push(Step::new(if free { Kind::Reach } else { Kind::Meet }, 0));
+            steps.push(Step::new(if free { StepKind::Reach } else { StepKind::Meet }, 0));
             let turn = steps.len() as u32;
             via.extend([NONE].iter().chain(there));
             if !back.is_empty() {
                 steps.extend(back.iter().zip(returns).map(|(&l, &s)| step(l, s)));
-                steps.push(Step::new(if sole_user { Kind::Home } else { Kind::Return }, 0));
+                steps.push(Step::new(if sole_user { StepKind::Home } else { StepKind::Return }, 0));
                 via.extend(there.last().into_iter().chain(back));
             }
-            ways.push(Way {
+            ways.push(FlowWays {
                 there: begin,
                 back: if back.is_empty() { 0 } else { turn },
                 sole_user,
@@ -254,7 +259,7 @@ impl Routes {
         routes
     }
 
-    /// The merge point that a [`Kind::Join`] means.
+    /// The merge point that a [`StepKind::Join`] means.
     pub fn merge_point(&self, step: Step) -> &MergePoint {
         &self.merge_points[self.branches[step.index()].0 as usize]
     }
@@ -270,15 +275,15 @@ impl Routes {
     fn find_events(&mut self) {
         for pair in self.steps.windows(2) {
             let link = match pair[0].kind {
-                Kind::Follow | Kind::Enter => pair[0].index(),
-                Kind::Queue => self.ports[pair[0].index()] as usize,
-                Kind::Join => self.merge_point(pair[0]).link as usize,
-                Kind::Reach | Kind::Home | Kind::Meet | Kind::Return => continue,
+                StepKind::Follow | StepKind::Enter => pair[0].index(),
+                StepKind::Queue => self.ports[pair[0].index()] as usize,
+                StepKind::Join => self.merge_point(pair[0]).link as usize,
+                StepKind::Reach | StepKind::Home | StepKind::Meet | StepKind::Return => continue,
             };
             if pair[1].is_free() {
                 continue;
             }
-            let sink_port = (pair[1].kind == Kind::Queue).then_some(pair[1].index);
+            let sink_port = (pair[1].kind == StepKind::Queue).then_some(pair[1].index);
             let alike = !self.events[link] || sink_port == self.sink_ports[link];
             self.sink_ports[link] = if alike { sink_port } else { None };
             self.events[link] = true;
@@ -286,21 +291,21 @@ impl Routes {
     }
 
     /// Works out [`Routes::lookahead`].
-    fn look_ahead<Q>(&mut self, network: &Network<Q>, ways: &[Way]) {
+    fn look_ahead<Q>(&mut self, network: &Network<Q>, ways: &[FlowWays]) {
         let delay = |link: usize| network.links[link].delay.as_nanos().max(1);
         let mut each = |begin: u32, answered: bool| {
             for (i, step) in self.steps[begin as usize..].iter().enumerate() {
                 match step.kind {
-                    Kind::Reach | Kind::Home | Kind::Meet | Kind::Return => break,
-                    Kind::Queue => {
+                    StepKind::Reach | StepKind::Home | StepKind::Meet | StepKind::Return => break,
+                    StepKind::Queue => {
                         let port = step.index();
                         let mut latency = delay(self.ports[port] as usize);
                         for next in &self.steps[begin as usize + i + 1..] {
                             match next.kind {
-                                Kind::Follow => latency += delay(next.index()),
+                                StepKind::Follow => latency += delay(next.index()),
                                 // The way back is written down behind the way there.
-                                Kind::Reach if answered => {}
-                                Kind::Reach => latency = NEVER,
+                                StepKind::Reach if answered => {}
+                                StepKind::Reach => latency = NEVER,
                                 _ => break,
                             }
                             if latency == NEVER {
@@ -309,7 +314,7 @@ impl Routes {
                         }
                         self.lookahead[port] = self.lookahead[port].min(latency);
                     }
-                    Kind::Follow | Kind::Join | Kind::Enter => {}
+                    StepKind::Follow | StepKind::Join | StepKind::Enter => {}
                 }
             }
         };

@@ -9,7 +9,7 @@ use crate::event::divide::Divisor;
 /// no multiplication.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-pub(crate) struct Wire {
+pub(crate) struct TransmissionTimes {
     /// In bit/s.
     rate: Divisor,
     /// Propagation delay, at least 1 ns.
@@ -24,12 +24,12 @@ pub(crate) struct Wire {
     len: u32,
 }
 
-const _: () = assert!(size_of::<Wire>() == 64);
+const _: () = assert!(size_of::<TransmissionTimes>() == 64);
 
-impl Wire {
-    pub fn new(rate: Rate, delay: Span) -> Wire {
+impl TransmissionTimes {
+    pub fn new(rate: Rate, delay: Span) -> TransmissionTimes {
         let rate = Divisor::new(rate.as_bps());
-        Wire {
+        TransmissionTimes {
             rate,
             delay: delay.as_nanos().max(1),
             free: 0,
@@ -45,7 +45,7 @@ impl Wire {
         self.send(at.max(self.free), len) + self.delay
     }
 
-    /// When [`transit`](Wire::transit) would have the packet reach the far end.
+    /// When [`transit`](TransmissionTimes::transit) would have the packet reach the far end.
     #[inline]
     pub fn would_transit(&self, at: u64, len: u32) -> u64 {
         let quotient = if len == self.len { self.quotient } else { self.divide(len) };
@@ -92,7 +92,8 @@ mod tests {
     fn times_are_the_pacers() {
         for rate in [3, 45_000_000, 99_999_989, 10_000_000_000, 999_999_999_999] {
             let rate = Rate::from_bps(rate);
-            let (mut wire, mut pacer) = (Wire::new(rate, Span::ZERO), Pacer::new(rate));
+            let (mut wire, mut pacer) =
+                (TransmissionTimes::new(rate, Span::ZERO), Pacer::new(rate));
             let mut at = 0;
             for i in 0..2_000u64 {
                 let len = [1000, 40, 1 + (mix(i) % 65_535) as u32][(mix(i + 7) % 3) as usize];
@@ -113,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_packet_waits_for_the_one_before() {
-        let mut wire = Wire::new(Rate::from_bps(8_000_000), Span::from_micros(50));
+        let mut wire = TransmissionTimes::new(Rate::from_bps(8_000_000), Span::from_micros(50));
         assert_eq!(wire.transit(1_000, 100), 1_000 + 100_000 + 50_000);
         assert_eq!(wire.transit(1_001, 100), 1_000 + 200_000 + 50_000);
         assert_eq!(wire.transit(900_000, 100), 900_000 + 100_000 + 50_000);

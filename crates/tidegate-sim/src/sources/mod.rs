@@ -23,8 +23,8 @@ pub(crate) use oscillating::check_periods;
 pub use oscillating::{Oscillating, Period};
 pub use replay::{Arrival, Replay};
 pub use tcp::{Acks, EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp, Timestamps};
-pub(crate) use tfrc::{Arrival as TfrcArrival, Feedback, TfrcReceiver, TfrcSender};
 pub use tfrc::{Damping, Tfrc, TfrcRules, Times};
+pub(crate) use tfrc::{Feedback, TfrcArrival, TfrcReceiver, TfrcSender};
 pub(crate) use web::Session;
 pub use web::Web;
 

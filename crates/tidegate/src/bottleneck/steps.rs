@@ -94,7 +94,7 @@ impl Steps {
 
 /// A place in [`Steps`].
 #[derive(Clone, Debug)]
-pub(super) struct Cursor {
+pub(super) struct StepsCursor {
     steps: Steps,
     /// The step that holds.
     at: usize,
@@ -102,9 +102,9 @@ pub(super) struct Cursor {
     rest: u64,
 }
 
-impl Cursor {
-    pub fn new(steps: Steps) -> Cursor {
-        Cursor { steps, at: 0, rest: 0 }
+impl StepsCursor {
+    pub fn new(steps: Steps) -> StepsCursor {
+        StepsCursor { steps, at: 0, rest: 0 }
     }
 
     /// The link was idle: what was left over is gone.

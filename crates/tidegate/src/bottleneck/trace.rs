@@ -138,7 +138,7 @@ impl FromStr for Trace {
 
 /// A place in a [`Trace`] that repeats for ever: one opportunity, and what is left of it.
 #[derive(Clone, Debug)]
-pub(super) struct Cursor {
+pub(super) struct TraceCursor {
     trace: Trace,
     /// When this repetition began, in milliseconds.
     began: u64,
@@ -148,9 +148,9 @@ pub(super) struct Cursor {
     left: u64,
 }
 
-impl Cursor {
-    pub fn new(trace: Trace) -> Cursor {
-        Cursor { trace, began: 0, line: 0, left: OPPORTUNITY.get() }
+impl TraceCursor {
+    pub fn new(trace: Trace) -> TraceCursor {
+        TraceCursor { trace, began: 0, line: 0, left: OPPORTUNITY.get() }
     }
 
     /// When this opportunity comes.

@@ -1,6 +1,6 @@
 //! The link behind a queue: when a packet that begins now has left, and when the next may begin.
 use super::steps::{self, Steps};
-use super::trace::{Cursor, Trace};
+use super::trace::{Trace, TraceCursor};
 use crate::config::ConfigError;
 use crate::units::{Pacer, Rate, Span, Time};
 
@@ -60,16 +60,16 @@ impl From<Steps> for Capacity {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Wire {
-    kind: Kind,
+    kind: WireKind,
     /// When the next packet may begin.
     free: Time,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum WireKind {
     Rate(Pacer),
-    Trace(Cursor),
-    Steps(steps::Cursor),
+    Trace(TraceCursor),
+    Steps(steps::StepsCursor),
 }
 
 impl Wire {
@@ -86,9 +86,9 @@ impl Wire {
                     "must lie above 0 bit/s, up to 1 Pbit/s",
                 ));
             }
-            Capacity::Rate(rate) => Kind::Rate(Pacer::new(rate)),
-            Capacity::Trace(trace) => Kind::Trace(Cursor::new(trace)),
-            Capacity::Steps(steps) => Kind::Steps(steps::Cursor::new(steps)),
+            Capacity::Rate(rate) => WireKind::Rate(Pacer::new(rate)),
+            Capacity::Trace(trace) => WireKind::Trace(TraceCursor::new(trace)),
+            Capacity::Steps(steps) => WireKind::Steps(steps::StepsCursor::new(steps)),
         };
         Ok(Wire { kind, free: Time::ZERO })
     }
@@ -104,8 +104,8 @@ impl Wire {
     #[inline]
     pub fn after(&mut self, now: Time) -> Time {
         match &mut self.kind {
-            Kind::Rate(_) | Kind::Steps(_) => now,
-            Kind::Trace(_) => self.at_or_after(now + Span::from_nanos(1)),
+            WireKind::Rate(_) | WireKind::Steps(_) => now,
+            WireKind::Trace(_) => self.at_or_after(now + Span::from_nanos(1)),
         }
     }
 
@@ -113,8 +113,8 @@ impl Wire {
     #[inline]
     pub fn at_or_after(&mut self, time: Time) -> Time {
         match &mut self.kind {
-            Kind::Rate(_) | Kind::Steps(_) => time,
-            Kind::Trace(cursor) => {
+            WireKind::Rate(_) | WireKind::Steps(_) => time,
+            WireKind::Trace(cursor) => {
                 cursor.seek(time);
                 cursor.time()
             }
@@ -127,21 +127,21 @@ impl Wire {
     #[inline]
     pub fn send(&mut self, start: Time, len: u32) -> Time {
         match &mut self.kind {
-            Kind::Rate(pacer) => {
+            WireKind::Rate(pacer) => {
                 if start > self.free {
                     pacer.reset();
                 }
                 self.free = start + pacer.next(len);
                 self.free
             }
-            Kind::Steps(cursor) => {
+            WireKind::Steps(cursor) => {
                 if start > self.free {
                     cursor.reset();
                 }
                 self.free = cursor.send(start, len);
                 self.free
             }
-            Kind::Trace(cursor) => {
+            WireKind::Trace(cursor) => {
                 let end = cursor.send(len);
                 self.free = cursor.time();
                 end

@@ -30,7 +30,7 @@ choices! {
 
 /// What waiting packets acknowledge, by their places.
 #[derive(Clone, Debug)]
-pub struct Acks {
+pub struct WaitingAcks {
     mode: AckFilter,
     known: Vec<Option<Ack>>,
 }
@@ -66,10 +66,10 @@ fn covers_blocks(newer: &Ack, older: &Ack) -> bool {
     covered && (newer.number() != older.number() || bytes(newer) > bytes(older))
 }
 
-impl Acks {
+impl WaitingAcks {
     /// Nothing waits yet.
-    pub fn new(mode: AckFilter) -> Acks {
-        Acks { mode, known: Vec::new() }
+    pub fn new(mode: AckFilter) -> WaitingAcks {
+        WaitingAcks { mode, known: Vec::new() }
     }
 
     /// What `packets` waiting packets take, in bytes.

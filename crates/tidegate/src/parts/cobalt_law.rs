@@ -53,7 +53,7 @@ impl CobaltLaw {
 
 /// What becomes of a packet that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judgement {
+pub enum CobaltJudgement {
     /// It is sent.
     Pass,
     /// CoDel's signal: a mark, or a drop where there can be none.
@@ -64,7 +64,7 @@ pub enum Judgement {
 
 /// What the law remembers of one queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Cobalt {
+pub struct CobaltState {
     /// How often signals are given: gaps are interval / sqrt(count). 0 at rest.
     count: u32,
     /// When the next step of the schedule is due. At rest: until when the queue counts as active.
@@ -77,7 +77,7 @@ pub struct Cobalt {
     changed: Option<Time>,
 }
 
-impl Cobalt {
+impl CobaltState {
     /// The index of the next signal.
     pub fn count(&self) -> u32 {
         self.count
@@ -110,10 +110,10 @@ impl Cobalt {
         sojourn: Span,
         markable: bool,
         dice: &mut Rng,
-    ) -> Judgement {
+    ) -> CobaltJudgement {
         let signal = self.is_due(law, now, sojourn);
         if signal && !markable {
-            return Judgement::Signal;
+            return CobaltJudgement::Signal;
         }
         let unheeded = self.p_drop > 0.0 && dice.uniform() < self.p_drop;
         if self.count == 0 {
@@ -123,9 +123,9 @@ impl Cobalt {
             self.next = now;
         }
         match (unheeded, signal) {
-            (true, _) => Judgement::Drop,
-            (_, true) => Judgement::Signal,
-            _ => Judgement::Pass,
+            (true, _) => CobaltJudgement::Drop,
+            (_, true) => CobaltJudgement::Signal,
+            _ => CobaltJudgement::Pass,
         }
     }
 
@@ -209,13 +209,13 @@ mod tests {
     /// gaps backwards, one step each.
     #[test]
     fn the_schedule_winds_up_and_down() {
-        let (law, mut state, mut dice) = (law(), Cobalt::default(), Rng::from_seed(1));
+        let (law, mut state, mut dice) = (law(), CobaltState::default(), Rng::from_seed(1));
         let mut signals = Vec::new();
-        let mut judge = |state: &mut Cobalt, ms, sojourn| {
+        let mut judge = |state: &mut CobaltState, ms, sojourn| {
             state.judge(&law, at(ms), Span::from_millis(sojourn), true, &mut dice)
         };
         for ms in 0..=500 {
-            if judge(&mut state, ms, 50) == Judgement::Signal {
+            if judge(&mut state, ms, 50) == CobaltJudgement::Signal {
                 signals.push(ms);
             }
         }
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(state.count(), 10);
         let mut last = 10;
         for ms in 501..2_000 {
-            assert_eq!(judge(&mut state, ms, 1), Judgement::Pass);
+            assert_eq!(judge(&mut state, ms, 1), CobaltJudgement::Pass);
             assert!(state.count() == last || state.count() + 1 == last, "{ms}");
             last = state.count();
         }
@@ -236,7 +236,7 @@ mod tests {
     /// due.
     #[test]
     fn what_was_learnt_is_remembered() {
-        let (law, mut state, mut dice) = (law(), Cobalt::default(), Rng::from_seed(1));
+        let (law, mut state, mut dice) = (law(), CobaltState::default(), Rng::from_seed(1));
         for ms in 0..=2_000 {
             state.judge(&law, at(ms), Span::from_millis(50), true, &mut dice);
         }
@@ -244,7 +244,8 @@ mod tests {
         state.judge(&law, at(2_001), Span::from_millis(1), true, &mut dice);
         assert!(state.count() + 1 >= reached && reached > 90);
         let next = (2_002..2_100).find(|&ms| {
-            state.judge(&law, at(ms), Span::from_millis(50), true, &mut dice) == Judgement::Signal
+            state.judge(&law, at(ms), Span::from_millis(50), true, &mut dice)
+                == CobaltJudgement::Signal
         });
         assert!(next.is_some_and(|ms| ms < 2_015), "{next:?}");
     }
@@ -253,7 +254,7 @@ mod tests {
     /// it by 1/4096.
     #[test]
     fn blue_learns_from_overflow_and_emptiness() {
-        let (law, mut state) = (law(), Cobalt::default());
+        let (law, mut state) = (law(), CobaltState::default());
         for ms in 0..=60 {
             state.overflowed(&law, at(ms));
         }
@@ -268,12 +269,12 @@ mod tests {
         }
         assert_eq!(state.p_drop(), 1.0);
         // As long as BLUE remembers, the law is not at rest, although CoDel has forgotten.
-        let mut alone = Cobalt::default();
+        let mut alone = CobaltState::default();
         alone.overflowed(&law, at(0));
         alone.found_empty(&law, at(1));
         assert!(alone.count() == 0 && alone.p_drop() > 0.0 && !alone.is_at_rest(at(9_000)));
         let mut dice = Rng::from_seed(1);
         let verdict = state.judge(&law, at(70_000), Span::ZERO, true, &mut dice);
-        assert_eq!(verdict, Judgement::Drop);
+        assert_eq!(verdict, CobaltJudgement::Drop);
     }
 }

@@ -90,7 +90,7 @@ pub trait CodelQueue {
 
 /// What the law remembers of one line (nichols2018 §5.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Control {
+pub struct CodelState {
     /// When signals may begin if the delay stays above target until then; `None` while it is
     /// below.
     first_above: Option<Time>,
@@ -108,7 +108,7 @@ pub struct Control {
     sojourn: Span,
 }
 
-impl Control {
+impl CodelState {
     /// How long the last packet taken had waited.
     pub fn sojourn(&self) -> Span {
         self.sojourn

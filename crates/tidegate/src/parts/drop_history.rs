@@ -26,7 +26,7 @@ pub const MOST_LISTS: u32 = 8;
 
 /// What is known of a flow, with what its owner adds.
 #[derive(Clone, Copy, Debug)]
-pub struct Account<T> {
+pub struct FlowHistory<T> {
     /// Bytes that arrived since the list was opened, or since the flow became known.
     pub arrived: u64,
     /// Bytes of these that were dropped, by whomever.
@@ -39,7 +39,7 @@ pub struct Account<T> {
     closed: [u64; MOST_LISTS as usize],
 }
 
-impl<T> Account<T> {
+impl<T> FlowHistory<T> {
     /// In how many closed lists the flow stands.
     pub fn lists(&self) -> u32 {
         self.closed.iter().filter(|&&lost| lost > 0).count() as u32
@@ -68,7 +68,7 @@ pub enum Keep {
 /// The history.
 #[derive(Debug)]
 pub struct DropHistory<T> {
-    accounts: FlowTable<Account<T>>,
+    accounts: FlowTable<FlowHistory<T>>,
     lists: usize,
     list_flows: usize,
     /// Those of the list that is being closed, to find who lost most.
@@ -92,7 +92,7 @@ impl<T: Copy> DropHistory<T> {
 
     /// What a history that knows `flows` flows takes, in bytes.
     pub fn bytes(flows: u32) -> u64 {
-        FlowTable::<Account<T>>::state_bytes(flows)
+        FlowTable::<FlowHistory<T>>::state_bytes(flows)
             + flows as u64 * core::mem::size_of::<(u64, u64)>() as u64
     }
 
@@ -108,17 +108,17 @@ impl<T: Copy> DropHistory<T> {
 
     /// The account of `flow`.
     #[inline]
-    pub fn find(&mut self, flow: u64) -> Option<&mut Account<T>> {
+    pub fn find(&mut self, flow: u64) -> Option<&mut FlowHistory<T>> {
         self.accounts.find(flow).map(|slot| &mut self.accounts[slot])
     }
 
     /// What is known of `flow`.
-    pub fn get(&self, flow: u64) -> Option<&Account<T>> {
+    pub fn get(&self, flow: u64) -> Option<&FlowHistory<T>> {
         self.accounts.find(flow).map(|slot| &self.accounts[slot])
     }
 
     /// The accounts, in no particular order.
-    pub fn accounts(&self) -> impl Iterator<Item = &Account<T>> {
+    pub fn accounts(&self) -> impl Iterator<Item = &FlowHistory<T>> {
         self.accounts.states()
     }
 
@@ -129,7 +129,8 @@ impl<T: Copy> DropHistory<T> {
             Some(slot) => slot,
             None => {
                 let closed = [0; MOST_LISTS as usize];
-                let account = Account { arrived: len as u64, gone: 0, open: 0, own: None, closed };
+                let account =
+                    FlowHistory { arrived: len as u64, gone: 0, open: 0, own: None, closed };
                 match self.accounts.insert(flow, account) {
                     Some(slot) => slot,
                     None => return,
@@ -173,7 +174,7 @@ impl<T: Copy> DropHistory<T> {
 
     /// Shows each account to `look`, in no particular order, which says whether it is to stay; what
     /// arrived and what is gone count from zero again.
-    pub fn each(&mut self, mut look: impl FnMut(u64, &mut Account<T>) -> Keep) {
+    pub fn each(&mut self, mut look: impl FnMut(u64, &mut FlowHistory<T>) -> Keep) {
         self.accounts.retain(|flow, account| {
             let keep = look(flow, account);
             (account.arrived, account.gone) = (0, 0);

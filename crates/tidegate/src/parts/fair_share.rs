@@ -24,7 +24,7 @@
 //! }
 //! assert!(node.is_congested() && node.alpha() < 1e4); // lower and lower, as nobody heeds it
 //! ```
-use crate::parts::rate::{RateEstimator, Stream};
+use crate::parts::rate::{RateEstimator, RateStream};
 use crate::qdisc::{Backlog, Gauge};
 use crate::units::{Size, Span, Time};
 
@@ -53,7 +53,7 @@ impl FairShareLaw {
 
 /// What a node can pass on, and what no child's share is above, in bytes per second.
 #[derive(Clone, Copy, Debug)]
-pub struct Capacity {
+pub struct NodeCapacity {
     /// C.
     pub rate: f64,
     /// While there is congestion no label can be fair that is above this.
@@ -62,7 +62,7 @@ pub struct Capacity {
 
 /// A packet of `len` bytes that came and was dropped or not.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival {
+pub struct ShareArrival {
     /// When.
     pub now: Time,
     /// Its length in bytes.
@@ -77,8 +77,8 @@ pub struct Arrival {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FairShare {
     /// A and F.
-    arriving: Stream,
-    accepted: Stream,
+    arriving: RateStream,
+    accepted: RateStream,
     /// α: 0 while nothing is known, and then nobody is dropped from.
     alpha: f64,
     since: Time,
@@ -134,8 +134,8 @@ impl FairShare {
 
     /// Brings A and F up to date.
     #[inline]
-    pub fn count(&mut self, law: &FairShareLaw, arrival: Arrival) {
-        let Arrival { now, len, dropped, .. } = arrival;
+    pub fn count(&mut self, law: &FairShareLaw, arrival: ShareArrival) {
+        let ShareArrival { now, len, dropped, .. } = arrival;
         self.arriving.update(&law.estimator, now, len);
         if !dropped {
             self.accepted.update(&law.estimator, now, len);
@@ -146,7 +146,13 @@ impl FairShare {
 
     /// Brings α up to date, after the counts, for a packet with this label.
     #[inline]
-    pub fn judge(&mut self, law: &FairShareLaw, arrival: Arrival, label: f64, capacity: Capacity) {
+    pub fn judge(
+        &mut self,
+        law: &FairShareLaw,
+        arrival: ShareArrival,
+        label: f64,
+        capacity: NodeCapacity,
+    ) {
         if self.alpha == 0.0 && arrival.short {
             self.largest = self.largest.max(label);
         } else if self.arriving.rate() >= capacity.rate {
@@ -157,7 +163,7 @@ impl FairShare {
     }
 
     #[inline]
-    fn congested(&mut self, law: &FairShareLaw, now: Time, label: f64, to: Capacity) {
+    fn congested(&mut self, law: &FairShareLaw, now: Time, label: f64, to: NodeCapacity) {
         if !self.congested {
             (self.congested, self.since) = (true, now);
         } else if now > self.since + law.window {
@@ -174,8 +180,8 @@ impl FairShare {
     }
 
     #[inline]
-    fn uncongested(&mut self, law: &FairShareLaw, arrival: Arrival, label: f64, least: f64) {
-        let Arrival { now, short, .. } = arrival;
+    fn uncongested(&mut self, law: &FairShareLaw, arrival: ShareArrival, label: f64, least: f64) {
+        let ShareArrival { now, short, .. } = arrival;
         if self.congested {
             (self.congested, self.since, self.largest) = (false, now, least);
         } else if now < self.since + law.window {

@@ -33,7 +33,7 @@ const FREE: u32 = u32::MAX - 2;
 
 /// A flow and what is known of it.
 #[derive(Clone, Copy, Debug)]
-struct Slot<T> {
+struct FlowSlot<T> {
     flow: u64,
     /// Neighbours in the line of the retired. Free slots are chained by `newer`.
     older: u32,
@@ -48,7 +48,7 @@ pub struct FlowTable<T> {
     /// Open addressing, at most half full: a part of the flow's hash, and its slot plus one (0: a
     /// free place).
     places: Vec<[u32; 2]>,
-    slots: Vec<Slot<T>>,
+    slots: Vec<FlowSlot<T>>,
     capacity: u32,
     len: u32,
     /// The first of the slots that were freed.
@@ -80,7 +80,7 @@ impl<T: Copy> FlowTable<T> {
     /// What a table of `capacity` flows takes, in bytes.
     pub fn state_bytes(capacity: u32) -> u64 {
         let capacity = capacity.clamp(1, MOST_FLOWS);
-        capacity as u64 * size_of::<Slot<T>>() as u64 + Self::places_for(capacity) as u64 * 8
+        capacity as u64 * size_of::<FlowSlot<T>>() as u64 + Self::places_for(capacity) as u64 * 8
     }
 
     /// How many flows it holds.
@@ -129,7 +129,7 @@ impl<T: Copy> FlowTable<T> {
     /// Takes in `flow`, which must not be there; `None` when the table is full.
     pub fn insert(&mut self, flow: u64, state: T) -> Option<u32> {
         debug_assert!(self.find(flow).is_none());
-        let entry = Slot { flow, older: ACTIVE, newer: ACTIVE, state };
+        let entry = FlowSlot { flow, older: ACTIVE, newer: ACTIVE, state };
         let slot = if self.free != NONE {
             let slot = self.free;
             self.free = self.slots[slot as usize].newer;
@@ -244,7 +244,7 @@ impl<T: Copy> FlowTable<T> {
     /// It leaves that line, if it stands in it.
     #[inline]
     pub fn recall(&mut self, slot: u32) {
-        let Slot { older, newer, .. } = self.slots[slot as usize];
+        let FlowSlot { older, newer, .. } = self.slots[slot as usize];
         if newer == ACTIVE {
             return;
         }
@@ -416,7 +416,7 @@ mod tests {
     fn memory_is_what_is_stated_and_never_grows() {
         let mut table: FlowTable<[u64; 3]> = FlowTable::new(100);
         let bytes = |table: &FlowTable<[u64; 3]>| {
-            (table.slots.capacity() * size_of::<Slot<[u64; 3]>>() + table.places.capacity() * 8)
+            (table.slots.capacity() * size_of::<FlowSlot<[u64; 3]>>() + table.places.capacity() * 8)
                 as u64
         };
         assert_eq!(bytes(&table), FlowTable::<[u64; 3]>::state_bytes(100));

@@ -1,7 +1,7 @@
 //! Among how many flows a host's share is divided: for each source and each destination, how many
 //! of its flows are bulk (tc-cake(8), *Flow isolation parameters*).
 //!
-//! Hosts are kept in places, in sets like flows ([`Ways`]). A host keeps its place while flows
+//! Hosts are kept in places, in sets like flows ([`HashWays`]). A host keeps its place while flows
 //! refer to it; hosts that must share a place share its load.
 //!
 //! ```
@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use crate::packet::Hosts;
 use crate::parts::isolation::Divide;
-use crate::parts::spread::Ways;
+use crate::parts::spread::HashWays;
 use crate::rng::Rng;
 
 /// The number of places in a set.
@@ -25,8 +25,8 @@ const WAYS: u32 = 8;
 /// The loads of hosts.
 #[derive(Clone, Debug)]
 pub struct HostLoads {
-    sources: Option<Table>,
-    destinations: Option<Table>,
+    sources: Option<LoadTable>,
+    destinations: Option<LoadTable>,
 }
 
 /// Where a flow's source and destination are kept.
@@ -37,23 +37,23 @@ pub struct HostPlaces {
 }
 
 #[derive(Clone, Debug)]
-struct Table {
-    ways: Ways,
-    places: Vec<Place>,
+struct LoadTable {
+    ways: HashWays,
+    places: Vec<LoadPlace>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct LoadPlace {
     /// Flows that refer to it.
     flows: u32,
     /// Those of them that are bulk.
     bulk: u32,
 }
 
-impl Table {
-    fn new(places: u32, dice: &mut Rng) -> Table {
-        let empty = vec![Place::default(); places as usize];
-        Table { ways: Ways::new(places, WAYS, dice), places: empty }
+impl LoadTable {
+    fn new(places: u32, dice: &mut Rng) -> LoadTable {
+        let empty = vec![LoadPlace::default(); places as usize];
+        LoadTable { ways: HashWays::new(places, WAYS, dice), places: empty }
     }
 
     fn refer(&mut self, host: u16) -> u16 {
@@ -66,21 +66,22 @@ impl Table {
 impl HostLoads {
     /// No loads yet, for up to `places` (65,536 at most) hosts on a side where they are looked at.
     pub fn new(divide: Divide, places: u32, dice: &mut Rng) -> HostLoads {
-        let [sources, destinations] = divide.sides().map(|on| on.then(|| Table::new(places, dice)));
+        let [sources, destinations] =
+            divide.sides().map(|on| on.then(|| LoadTable::new(places, dice)));
         HostLoads { sources, destinations }
     }
 
     /// What the loads of `places` hosts on each side take, in bytes.
     pub fn bytes(divide: Divide, places: u32) -> u64 {
-        let place = core::mem::size_of::<Place>() as u64;
-        divide.count() * (Ways::bytes(places, WAYS) + u64::from(places) * place)
+        let place = core::mem::size_of::<LoadPlace>() as u64;
+        divide.count() * (HashWays::bytes(places, WAYS) + u64::from(places) * place)
     }
 
     /// A flow between `hosts` begins.
     #[inline]
     pub fn refer(&mut self, hosts: Hosts) -> HostPlaces {
         let refer =
-            |table: &mut Option<Table>, host: u16| table.as_mut().map_or(0, |t| t.refer(host));
+            |table: &mut Option<LoadTable>, host: u16| table.as_mut().map_or(0, |t| t.refer(host));
         HostPlaces {
             source: refer(&mut self.sources, hosts.source),
             destination: refer(&mut self.destinations, hosts.destination),
@@ -88,7 +89,7 @@ impl HostLoads {
     }
 
     #[inline]
-    fn each(&mut self, at: HostPlaces, change: impl Fn(&mut Place)) {
+    fn each(&mut self, at: HostPlaces, change: impl Fn(&mut LoadPlace)) {
         if let Some(table) = &mut self.sources {
             change(&mut table.places[at.source as usize]);
         }
@@ -118,7 +119,7 @@ impl HostLoads {
     /// Among how many a share is divided for a flow that is kept there; 1 at least.
     #[inline]
     pub fn load(&self, at: HostPlaces) -> u64 {
-        let bulk = |table: &Option<Table>, place: u16| {
+        let bulk = |table: &Option<LoadTable>, place: u16| {
             table.as_ref().map_or(0, |table| table.places[place as usize].bulk)
         };
         let (source, destination) =

@@ -28,11 +28,11 @@ use crate::rng::Rng;
 pub struct HostShares {
     loads: HostLoads,
     /// Empty where no host divides a share.
-    lines: Vec<Line>,
+    lines: Vec<HostLine>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Line {
+struct HostLine {
     hosts: HostPlaces,
     /// Whether it is one of those among which its host's share is divided.
     counts: bool,
@@ -49,7 +49,7 @@ impl HostShares {
         let kept = if divide == Divide::Never { 0 } else { lines as usize };
         HostShares {
             loads: HostLoads::new(divide, lines, dice),
-            lines: vec![Line::default(); kept],
+            lines: vec![HostLine::default(); kept],
         }
     }
 
@@ -60,7 +60,7 @@ impl HostShares {
 
     /// What this takes for `lines` lines, in bytes.
     pub fn bytes(divide: Divide, lines: u32) -> u64 {
-        let own = core::mem::size_of::<Line>() as u64;
+        let own = core::mem::size_of::<HostLine>() as u64;
         let kept = if divide == Divide::Never { 0 } else { u64::from(lines) };
         HostLoads::bytes(divide, lines) + kept * own
     }
@@ -75,7 +75,7 @@ impl HostShares {
     #[inline]
     pub fn begin(&mut self, line: usize, pkt: &Packet) {
         if let Some(it) = self.lines.get_mut(line) {
-            *it = Line { hosts: self.loads.refer(pkt.hosts()), ..Line::default() };
+            *it = HostLine { hosts: self.loads.refer(pkt.hosts()), ..HostLine::default() };
         }
     }
 

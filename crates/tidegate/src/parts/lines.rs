@@ -25,14 +25,14 @@ const NONE: u32 = u32::MAX;
 /// Several lines of packets over one pool.
 #[derive(Clone, Debug)]
 pub struct Lines {
-    places: Vec<Node>,
+    places: Vec<LineNode>,
     /// The first free place; the others follow by `next`.
     free: u32,
-    lines: Vec<Ends>,
+    lines: Vec<LineEnds>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct LineNode {
     pkt: Packet,
     /// The place behind this one in its line, or the next free one.
     next: u32,
@@ -42,7 +42,7 @@ struct Node {
 
 /// `head` means something only while the backlog is not empty; so does `tail`.
 #[derive(Clone, Debug, Default)]
-struct Ends {
+struct LineEnds {
     head: u32,
     tail: u32,
     backlog: Backlog,
@@ -51,7 +51,7 @@ struct Ends {
 impl Lines {
     /// `lines` empty lines, numbered from 0.
     pub fn new(lines: usize) -> Lines {
-        Lines { places: Vec::new(), free: NONE, lines: vec![Ends::default(); lines] }
+        Lines { places: Vec::new(), free: NONE, lines: vec![LineEnds::default(); lines] }
     }
 
     /// The same with room for `packets` packets from the start.
@@ -61,8 +61,8 @@ impl Lines {
 
     /// What `lines` lines with up to `packets` packets in all take besides the packets, in bytes.
     pub const fn bytes(lines: u64, packets: u64) -> u64 {
-        let place = core::mem::size_of::<Node>() - core::mem::size_of::<Packet>();
-        lines * core::mem::size_of::<Ends>() as u64 + packets * place as u64
+        let place = core::mem::size_of::<LineNode>() - core::mem::size_of::<Packet>();
+        lines * core::mem::size_of::<LineEnds>() as u64 + packets * place as u64
     }
 
     /// How many lines.
@@ -127,7 +127,7 @@ impl Lines {
 
     /// The places of those that wait in `line`, from the head on.
     pub fn places_of(&self, line: usize) -> impl Iterator<Item = u32> {
-        let Ends { head, backlog, .. } = &self.lines[line];
+        let LineEnds { head, backlog, .. } = &self.lines[line];
         let mut place = *head;
         (0..backlog.packets).map(move |_| {
             let next = self.places[place as usize].next;
@@ -154,14 +154,14 @@ impl Lines {
     /// The tail of `line` leaves.
     #[inline]
     pub fn pop_tail(&mut self, line: usize) -> Option<Packet> {
-        let Ends { tail, ref backlog, .. } = self.lines[line];
+        let LineEnds { tail, ref backlog, .. } = self.lines[line];
         (backlog.packets > 0).then(|| self.remove(line, tail))
     }
 
     /// The packet at `place`, where one waits in `line`, leaves from wherever in the line it is.
     #[inline]
     pub fn remove(&mut self, line: usize, place: u32) -> Packet {
-        let Node { pkt, next, previous } = self.places[place as usize];
+        let LineNode { pkt, next, previous } = self.places[place as usize];
         let ends = &mut self.lines[line];
         ends.backlog.remove(pkt.len);
         match (ends.head == place, ends.tail == place) {
@@ -183,13 +183,13 @@ impl Lines {
         if self.free == NONE {
             let at = self.places.len();
             assert!(at < NONE as usize, "too many packets wait");
-            self.places.push(Node { pkt, next: NONE, previous: NONE });
+            self.places.push(LineNode { pkt, next: NONE, previous: NONE });
             return at as u32;
         }
         let at = self.free;
         let place = &mut self.places[at as usize];
         self.free = place.next;
-        *place = Node { pkt, next: NONE, previous: NONE };
+        *place = LineNode { pkt, next: NONE, previous: NONE };
         at
     }
 }

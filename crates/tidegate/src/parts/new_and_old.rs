@@ -25,7 +25,7 @@ use crate::parts::ring::Ring;
 /// The turns of queues, and a state `T` for each.
 #[derive(Clone, Debug)]
 pub struct NewAndOld<T> {
-    queues: Vec<Queue<T>>,
+    queues: Vec<RotatedQueue<T>>,
     /// Queues that became active and have not used up their first quantum; their order is their
     /// turn.
     new: Ring<u32>,
@@ -35,7 +35,7 @@ pub struct NewAndOld<T> {
 }
 
 #[derive(Clone, Debug)]
-struct Queue<T> {
+struct RotatedQueue<T> {
     state: T,
     /// What it may still send in its turn, in 2^-16 bytes; a last packet may overdraw it.
     credit: i64,
@@ -47,7 +47,7 @@ impl<T: Clone> NewAndOld<T> {
     /// The queues 0 .. `count`, none active, each with `state`.
     pub fn new(count: usize, state: T) -> NewAndOld<T> {
         NewAndOld {
-            queues: vec![Queue { state, credit: 0, active: false }; count],
+            queues: vec![RotatedQueue { state, credit: 0, active: false }; count],
             new: Ring::with_capacity(count),
             old: Ring::with_capacity(count),
             hosts: HostShares::none(),
@@ -64,7 +64,7 @@ impl<T: Clone> NewAndOld<T> {
 impl<T> NewAndOld<T> {
     /// What `count` queues take, in bytes.
     pub const fn bytes(count: u64) -> u64 {
-        count * (core::mem::size_of::<Queue<T>>() + 2 * core::mem::size_of::<u32>()) as u64
+        count * (core::mem::size_of::<RotatedQueue<T>>() + 2 * core::mem::size_of::<u32>()) as u64
     }
 
     /// How many stand on the list of new queues, and on that of old ones.

@@ -17,7 +17,7 @@ use crate::units::{Bytes, Rate, Size, Time};
 
 choices! {
     /// How a penalty box keeps its rate.
-    pub enum Kind {
+    pub enum PenaltyBoxKind {
         /// By bytes, saved up in parts to a depth.
         Bucket = "bucket",
         /// By whole packets. A look at an empty box that has not earned a whole one forgets what
@@ -70,17 +70,17 @@ impl Cost {
 
 impl PenaltyBox {
     /// A full box. No packet longer than `depth` ever passes a bucket.
-    pub fn new(kind: Kind, rate: Rate, depth: Size, link: &Link) -> PenaltyBox {
+    pub fn new(kind: PenaltyBoxKind, rate: Rate, depth: Size, link: &Link) -> PenaltyBox {
         let price = Cost { rate, packet: link.mean_packet };
         PenaltyBox(match kind {
-            Kind::Bucket => {
+            PenaltyBoxKind::Bucket => {
                 Inside::Bucket(TokenBucket::new(rate, Bytes::new(depth.in_bytes(link.mean_packet))))
             }
-            Kind::Whole => {
+            PenaltyBoxKind::Whole => {
                 let depth = depth.in_packets(link.mean_packet) as u32;
                 Inside::Whole { price, left: depth, depth, since: Time::ZERO }
             }
-            Kind::Spaced => Inside::Spaced { price, last: None },
+            PenaltyBoxKind::Spaced => Inside::Spaced { price, last: None },
         })
     }
 
@@ -133,7 +133,11 @@ mod tests {
             Bytes::new(1000),
         )
         .unwrap();
-        for (kind, passed) in [(Kind::Bucket, 20 + 99), (Kind::Whole, 20), (Kind::Spaced, 100)] {
+        for (kind, passed) in [
+            (PenaltyBoxKind::Bucket, 20 + 99),
+            (PenaltyBoxKind::Whole, 20),
+            (PenaltyBoxKind::Spaced, 100),
+        ] {
             let mut penalty =
                 PenaltyBox::new(kind, Rate::from_bps(80_000), Size::Packets(20), &link);
             let ask = |ms: u64| penalty.take(Time::from_nanos(ms * 1_000_000), 1000);
@@ -150,7 +154,7 @@ mod tests {
             Bytes::new(1000),
         )
         .unwrap();
-        for kind in [Kind::Bucket, Kind::Whole, Kind::Spaced] {
+        for kind in [PenaltyBoxKind::Bucket, PenaltyBoxKind::Whole, PenaltyBoxKind::Spaced] {
             let mut penalty =
                 PenaltyBox::new(kind, Rate::from_bps(80_000), Size::Packets(2), &link);
             assert!(

@@ -36,7 +36,7 @@ pub struct Phantom {
 
 /// What becomes of a phantom queue at a window's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judgement {
+pub enum PhantomJudgement {
     /// It stays as it is.
     Keep,
     /// It is filled up to the limit.
@@ -178,7 +178,7 @@ impl Phantoms {
 
     /// A window ends: each that has bytes is judged, and its counters begin anew. `judge` sees it,
     /// and the quanta of all that had bytes before any was judged.
-    pub fn end_window(&mut self, judge: impl Fn(&Phantom, u64) -> Judgement) {
+    pub fn end_window(&mut self, judge: impl Fn(&Phantom, u64) -> PhantomJudgement) {
         self.window += 1;
         let quanta = self.quanta;
         let mut next = self.turns.first();
@@ -186,9 +186,9 @@ impl Phantoms {
             let Some(one) = next else { return };
             next = Some(self.turns.behind(one));
             match judge(&self.list[one], quanta) {
-                Judgement::Keep => {}
-                Judgement::FillUp => self.fill_up(one),
-                Judgement::TakeOut => self.take_out(one),
+                PhantomJudgement::Keep => {}
+                PhantomJudgement::FillUp => self.fill_up(one),
+                PhantomJudgement::TakeOut => self.take_out(one),
             }
             self.list[one].begin_window(self.window);
         }

@@ -26,7 +26,7 @@ pub struct FilterLaw {
 
 /// How often a flow arrived and was dropped for a while. Pairs of these tell whether it slows down.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Record {
+pub struct FlowRecord {
     /// Bytes per second.
     pub rate: f64,
     /// Share that was dropped.
@@ -45,13 +45,13 @@ pub struct Monitored {
     last_change: Time,
     unresponsive: bool,
     kept: u8,
-    records: [Record; RECORDS],
+    records: [FlowRecord; RECORDS],
 }
 
 impl Monitored {
     /// A flow, taken for responsive, that is dropped from with probability `p` from `now` on.
     pub fn new(p: f64, now: Time) -> Monitored {
-        let records = [Record::default(); RECORDS];
+        let records = [FlowRecord::default(); RECORDS];
         Monitored { p, count: 0.0, last_change: now, unresponsive: false, kept: 0, records }
     }
 
@@ -86,7 +86,7 @@ impl Monitored {
     }
 
     /// Keeps a record, in place of the oldest of five.
-    pub fn record(&mut self, record: Record) {
+    pub fn record(&mut self, record: FlowRecord) {
         if self.kept as usize == RECORDS {
             self.records.copy_within(1.., 0);
             self.kept -= 1;
@@ -184,7 +184,7 @@ mod tests {
     fn the_test_at_its_borders() {
         let found = |records: &[(f64, f64)]| {
             let mut flow = with(0.1, false);
-            records.iter().for_each(|&(loss, rate)| flow.record(Record { loss, rate }));
+            records.iter().for_each(|&(loss, rate)| flow.record(FlowRecord { loss, rate }));
             flow.test();
             flow.unresponsive
         };
@@ -256,7 +256,7 @@ mod tests {
     fn the_test_tells_who_slows_down() {
         let found = |records: &[(f64, f64)]| {
             let mut flow = with(0.1, false);
-            records.iter().for_each(|&(rate, loss)| flow.record(Record { rate, loss }));
+            records.iter().for_each(|&(rate, loss)| flow.record(FlowRecord { rate, loss }));
             flow.test();
             flow.is_unresponsive()
         };

@@ -55,7 +55,7 @@ impl RateEstimator {
 /// themselves. Packets that come at one time count together with the next one that comes later
 /// (stoica1998's code), and of a first packet nothing but its time is known.
 #[derive(Clone, Copy, Debug)]
-pub struct Stream {
+pub struct RateStream {
     rate: f64,
     /// When the last packet came; never, before the first.
     last: Time,
@@ -63,13 +63,13 @@ pub struct Stream {
     waiting: u64,
 }
 
-impl Default for Stream {
-    fn default() -> Stream {
-        Stream { rate: 0.0, last: Time::MAX, waiting: 0 }
+impl Default for RateStream {
+    fn default() -> RateStream {
+        RateStream { rate: 0.0, last: Time::MAX, waiting: 0 }
     }
 }
 
-impl Stream {
+impl RateStream {
     /// The estimate in bytes per second.
     #[inline]
     pub const fn rate(&self) -> f64 {
@@ -153,7 +153,7 @@ mod tests {
     fn packets_that_come_at_once_count_together() {
         let estimator = RateEstimator::new(Span::from_millis(100));
         let at = |n: u64| Time::ZERO + Span::from_millis(8 * n);
-        let (mut whole, mut parts) = (Stream::default(), Stream::default());
+        let (mut whole, mut parts) = (RateStream::default(), RateStream::default());
         whole.update(&estimator, at(0), 1000);
         assert_eq!(whole.rate(), 0.0);
         whole.update(&estimator, at(1), 1000);

@@ -9,7 +9,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::packet::Hosts;
-use crate::parts::cobalt_law::Cobalt;
+use crate::parts::cobalt_law::CobaltState;
 use crate::parts::host_load::{HostLoads, HostPlaces};
 use crate::parts::isolation::Divide;
 use crate::parts::turns::Turns;
@@ -20,7 +20,7 @@ const FRACTION: u32 = 16;
 
 /// In which rotation a queue stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stand {
+enum Rotation {
     /// In none: it is empty and remembers nothing.
     #[default]
     Idle,
@@ -36,17 +36,17 @@ enum Stand {
 
 /// What is kept of a queue besides its packets.
 #[derive(Clone, Copy, Debug, Default)]
-struct Queue {
-    cobalt: Cobalt,
+struct QueueState {
+    cobalt: CobaltState,
     deficit: i64,
     hosts: HostPlaces,
-    stand: Stand,
+    stand: Rotation,
 }
 
 /// The queues of one tin.
 #[derive(Clone, Debug)]
 pub struct SparseFirst {
-    queues: Vec<Queue>,
+    queues: Vec<QueueState>,
     new: Turns,
     old: Turns,
     decaying: Turns,
@@ -60,7 +60,7 @@ impl SparseFirst {
     pub fn new(queues: u32, quantum: u64, divide: Divide, dice: &mut Rng) -> SparseFirst {
         let count = queues as usize;
         SparseFirst {
-            queues: vec![Queue::default(); count],
+            queues: vec![QueueState::default(); count],
             new: Turns::new(count),
             old: Turns::new(count),
             decaying: Turns::new(count),
@@ -71,7 +71,7 @@ impl SparseFirst {
 
     /// What `queues` queues take, in bytes.
     pub fn bytes(queues: u32, divide: Divide) -> u64 {
-        let own = core::mem::size_of::<Queue>() as u64;
+        let own = core::mem::size_of::<QueueState>() as u64;
         u64::from(queues) * own
             + 3 * Turns::bytes(u64::from(queues))
             + HostLoads::bytes(divide, queues)
@@ -80,7 +80,7 @@ impl SparseFirst {
     /// Whether `queue` is somebody's.
     #[inline]
     pub fn is_busy(&self, queue: usize) -> bool {
-        self.queues[queue].stand != Stand::Idle
+        self.queues[queue].stand != Rotation::Idle
     }
 
     /// Whether some queue has packets, or has been left since it had.
@@ -96,7 +96,7 @@ impl SparseFirst {
 
     /// What the law remembers of `queue`.
     #[inline]
-    pub fn cobalt(&mut self, queue: usize) -> &mut Cobalt {
+    pub fn cobalt(&mut self, queue: usize) -> &mut CobaltState {
         &mut self.queues[queue].cobalt
     }
 
@@ -109,16 +109,16 @@ impl SparseFirst {
     #[inline]
     pub fn arrived(&mut self, queue: usize, hosts: Hosts) {
         match self.queues[queue].stand {
-            Stand::Sparse | Stand::Bulk => {}
-            Stand::InDebt => {
-                self.queues[queue].stand = Stand::Bulk;
+            Rotation::Sparse | Rotation::Bulk => {}
+            Rotation::InDebt => {
+                self.queues[queue].stand = Rotation::Bulk;
                 self.loads.add_bulk(self.queues[queue].hosts);
             }
-            Stand::Idle => {
+            Rotation::Idle => {
                 self.queues[queue].hosts = self.loads.refer(hosts);
                 self.begin(queue);
             }
-            Stand::Decaying => {
+            Rotation::Decaying => {
                 self.decaying.leave(queue);
                 self.begin(queue);
             }
@@ -128,7 +128,7 @@ impl SparseFirst {
     #[inline]
     fn begin(&mut self, queue: usize) {
         self.queues[queue].deficit = self.share(self.queues[queue].hosts);
-        self.queues[queue].stand = Stand::Sparse;
+        self.queues[queue].stand = Rotation::Sparse;
         self.new.join(queue);
     }
 
@@ -145,7 +145,7 @@ impl SparseFirst {
             if self.queues[queue].deficit > 0 {
                 return Some(queue);
             }
-            if self.queues[queue].stand == Stand::Sparse {
+            if self.queues[queue].stand == Rotation::Sparse {
                 self.leave_new(queue, waits(queue));
             } else {
                 self.old.pass();
@@ -163,7 +163,7 @@ impl SparseFirst {
     fn leave_new(&mut self, queue: usize, waits: bool) {
         self.new.leave(queue);
         self.old.join(queue);
-        self.queues[queue].stand = if waits { Stand::Bulk } else { Stand::InDebt };
+        self.queues[queue].stand = if waits { Rotation::Bulk } else { Rotation::InDebt };
         if waits {
             self.loads.add_bulk(self.queues[queue].hosts);
         }
@@ -174,7 +174,7 @@ impl SparseFirst {
     #[cold]
     fn skip_rounds(&mut self) {
         let missing = |queue: usize| {
-            let Queue { deficit, hosts, .. } = self.queues[queue];
+            let QueueState { deficit, hosts, .. } = self.queues[queue];
             if deficit > 0 { 0 } else { -deficit / self.share(hosts) }
         };
         let rounds = self.old.iter().map(missing).min().unwrap_or(0);
@@ -195,22 +195,22 @@ impl SparseFirst {
     /// `queue`, whose turn it was, was found empty. `remembers`: its COBALT does.
     #[inline]
     pub fn emptied(&mut self, queue: usize, remembers: bool) {
-        let Queue { stand, hosts, .. } = self.queues[queue];
+        let QueueState { stand, hosts, .. } = self.queues[queue];
         match stand {
-            Stand::Idle => return,
-            Stand::Sparse => self.new.leave(queue),
-            Stand::InDebt => self.old.leave(queue),
-            Stand::Bulk => {
+            Rotation::Idle => return,
+            Rotation::Sparse => self.new.leave(queue),
+            Rotation::InDebt => self.old.leave(queue),
+            Rotation::Bulk => {
                 self.old.leave(queue);
                 self.loads.remove_bulk(hosts);
             }
-            Stand::Decaying => self.decaying.leave(queue),
+            Rotation::Decaying => self.decaying.leave(queue),
         }
         if remembers {
-            self.queues[queue].stand = Stand::Decaying;
+            self.queues[queue].stand = Rotation::Decaying;
             self.decaying.join(queue);
         } else {
-            self.queues[queue].stand = Stand::Idle;
+            self.queues[queue].stand = Rotation::Idle;
             self.loads.forget(hosts);
         }
     }

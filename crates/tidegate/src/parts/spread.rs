@@ -21,20 +21,20 @@ use crate::rng::{Rng, mix};
 
 /// A hash of flows onto 0 .. n.
 #[derive(Clone, Copy, Debug)]
-pub struct Spread {
+pub struct FlowSpread {
     perturbation: u64,
     over: u64,
 }
 
-impl Spread {
+impl FlowSpread {
     /// A hash onto 0 .. `over`, perturbed by a number drawn from `dice`.
-    pub fn new(over: u32, dice: &mut Rng) -> Spread {
-        Spread::keyed(over, dice.bits())
+    pub fn new(over: u32, dice: &mut Rng) -> FlowSpread {
+        FlowSpread::keyed(over, dice.bits())
     }
 
     /// The same, perturbed by `perturbation`.
-    pub const fn keyed(over: u32, perturbation: u64) -> Spread {
-        Spread { perturbation, over: over as u64 }
+    pub const fn keyed(over: u32, perturbation: u64) -> FlowSpread {
+        FlowSpread { perturbation, over: over as u64 }
     }
 
     /// Where `flow` goes.
@@ -66,9 +66,9 @@ impl Spread {
 /// assert_eq!(ways.of(9, |place| busy[place]), shared); // and stays there while somebody waits
 /// ```
 #[derive(Clone, Debug)]
-pub struct Ways {
+pub struct HashWays {
     /// Onto sets.
-    spread: Spread,
+    spread: FlowSpread,
     ways: usize,
     /// Whose place it is; empty with one way, where a hash says it all.
     keys: Vec<u64>,
@@ -76,20 +76,20 @@ pub struct Ways {
     shared: Vec<bool>,
 }
 
-impl Ways {
+impl HashWays {
     /// `places` in sets of `ways`, or of as many as there are places; what is left over belongs to
     /// no set. The hash is perturbed by a number drawn from `dice`.
-    pub fn new(places: u32, ways: u32, dice: &mut Rng) -> Ways {
-        Ways::keyed(places, ways, dice.bits())
+    pub fn new(places: u32, ways: u32, dice: &mut Rng) -> HashWays {
+        HashWays::keyed(places, ways, dice.bits())
     }
 
     /// The same, perturbed by `perturbation`.
-    pub fn keyed(places: u32, ways: u32, perturbation: u64) -> Ways {
+    pub fn keyed(places: u32, ways: u32, perturbation: u64) -> HashWays {
         let places = places.max(1);
         let ways = ways.clamp(1, places);
         let known = if ways == 1 { 0 } else { places as usize };
-        let spread = Spread::keyed(places / ways, perturbation);
-        Ways { spread, ways: ways as usize, keys: vec![0; known], shared: vec![false; known] }
+        let spread = FlowSpread::keyed(places / ways, perturbation);
+        HashWays { spread, ways: ways as usize, keys: vec![0; known], shared: vec![false; known] }
     }
 
     /// What `places` in sets of `ways` take, in bytes.
@@ -172,34 +172,34 @@ choices! {
 
 /// Packets to classes.
 #[derive(Clone, Debug)]
-pub struct Classes {
+pub struct Classifier {
     map: Map,
     isolation: Isolation,
-    ways: Ways,
+    ways: HashWays,
     last: usize,
 }
 
-impl Classes {
-    /// The classes 0 .. `classes`, at least one, in sets of `ways` as [`Ways`] has them; in none if
-    /// the driver gives the classes. The hash is perturbed by a number drawn from `dice`.
-    pub fn new(map: Map, classes: u32, ways: u32, dice: &mut Rng) -> Classes {
+impl Classifier {
+    /// The classes 0 .. `classes`, at least one, in sets of `ways` as [`HashWays`] has them; in
+    /// none if the driver gives the classes. The hash is perturbed by a number drawn from `dice`.
+    pub fn new(map: Map, classes: u32, ways: u32, dice: &mut Rng) -> Classifier {
         let ways = if map == Map::Flow { ways } else { 1 };
-        Classes::with(map, classes, Ways::new(classes, ways, dice))
+        Classifier::with(map, classes, HashWays::new(classes, ways, dice))
     }
 
     /// Classes in no sets, perturbed by `perturbation`.
-    pub fn keyed(map: Map, classes: u32, perturbation: u64) -> Classes {
-        Classes::with(map, classes, Ways::keyed(classes, 1, perturbation))
+    pub fn keyed(map: Map, classes: u32, perturbation: u64) -> Classifier {
+        Classifier::with(map, classes, HashWays::keyed(classes, 1, perturbation))
     }
 
-    fn with(map: Map, classes: u32, ways: Ways) -> Classes {
+    fn with(map: Map, classes: u32, ways: HashWays) -> Classifier {
         let isolation = Isolation::Flows;
-        Classes { map, isolation, ways, last: classes.max(1) as usize - 1 }
+        Classifier { map, isolation, ways, last: classes.max(1) as usize - 1 }
     }
 
     /// The same with what `isolation` says in place of the flow.
-    pub fn with_isolation(self, isolation: Isolation) -> Classes {
-        Classes { isolation, ..self }
+    pub fn with_isolation(self, isolation: Isolation) -> Classifier {
+        Classifier { isolation, ..self }
     }
 
     /// The class of `pkt`, of classes that are in no sets.

@@ -6,8 +6,8 @@ use crate::parts::every::{CATCH_UP, Every};
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link};
 use crate::queues::red::{
-    ByteOrder, Certain, DELAY_TARGET, Gentle, IdleDecay, Leniency, Mode, RedConfig, RedRule, Wait,
-    automatic,
+    ByteOrder, Certain, DELAY_TARGET, Gentle, IdleDecay, Leniency, Mode, RedConfig, RedRule,
+    SignalSpacing, automatic,
 };
 use crate::rng::Rng;
 use crate::units::{Prob, Size, Span, Time};
@@ -39,7 +39,7 @@ crate::params! {
         most: Prob = Prob::clip(0.5), "", 0.0 ..= 1.0;
         mode: Mode = Mode::Packets;
         byte_order: ByteOrder = ByteOrder::After;
-        wait: Wait = Wait::On;
+        wait: SignalSpacing = SignalSpacing::On;
         ecn: Signal = Signal::Mark;
         mark_above_max: Certain = Certain::Drop;
     }

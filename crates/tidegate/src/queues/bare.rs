@@ -241,7 +241,7 @@ impl BareRule {
         if (flow.count as f64) < self.bounds.update_after {
             return;
         }
-        if self.config.count == Count::Reset {
+        if self.config.count == ByteCount::Reset {
             flow.count = 0;
         }
         let ratio = flow.rate * per_fair;
@@ -249,9 +249,9 @@ impl BareRule {
             (flow.beta / ratio).max(self.config.beta_min)
         } else {
             let factor = match self.config.growth {
-                Growth::Constant => self.config.increase,
-                Growth::Ratio if ratio < 1.0 => 1.0 / ratio,
-                Growth::Ratio => ratio,
+                BetaGrowth::Constant => self.config.increase,
+                BetaGrowth::Ratio if ratio < 1.0 => 1.0 / ratio,
+                BetaGrowth::Ratio => ratio,
             };
             (flow.beta * factor).min(self.config.beta_max)
         };

@@ -5,8 +5,8 @@ use crate::config::{ByClass, ConfigError};
 use crate::entry::{Entry, FOREVER, HashTable, Info, Preset, TARGET_RTT, WAYS, auto_buckets};
 use crate::packet::Packet;
 use crate::parts::every::Every;
-use crate::parts::phantoms::{Judgement, Phantoms};
-use crate::parts::spread::{Classes, Map, Ways};
+use crate::parts::phantoms::{PhantomJudgement, Phantoms};
+use crate::parts::spread::{Classifier, HashWays, Map};
 use crate::policy::{Fifo, Policy, QueueView, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link};
 use crate::rng::Rng;
@@ -67,7 +67,7 @@ const BYTE: u128 = 8_000_000_000;
 /// The rule of BC-PQP.
 #[derive(Clone, Debug)]
 pub struct BcPqpRule {
-    classes: Classes,
+    classes: Classifier,
     phantoms: Phantoms,
     /// Bit/s.
     rate: u64,
@@ -138,14 +138,14 @@ impl BcPqpRule {
             let grown = phantom.size as f64 - phantom.before as f64;
             let bound = theta * phantom.served as f64;
             match control {
-                BurstControl::Growth if grown > bound => Judgement::FillUp,
-                BurstControl::Growth if grown < -bound => Judgement::TakeOut,
+                BurstControl::Growth if grown > bound => PhantomJudgement::FillUp,
+                BurstControl::Growth if grown < -bound => PhantomJudgement::TakeOut,
                 BurstControl::Share if !phantom.filled => {
                     let least = (1.0 - theta) * phantom.part_of(window, quanta);
                     let little = (phantom.added as f64) < least;
-                    if little { Judgement::TakeOut } else { Judgement::Keep }
+                    if little { PhantomJudgement::TakeOut } else { PhantomJudgement::Keep }
                 }
-                _ => Judgement::Keep,
+                _ => PhantomJudgement::Keep,
             }
         });
         self.quiet += 1;
@@ -243,7 +243,7 @@ impl Entry for BcPqp {
         let quanta = (0..config.classes as usize).map(quantum);
         let rate = ((link.rate.as_bps() as f64 * config.share.get() + 0.5) as u64).max(1);
         let rule = BcPqpRule {
-            classes: Classes::new(config.map, config.classes, config.ways, &mut dice),
+            classes: Classifier::new(config.map, config.classes, config.ways, &mut dice),
             phantoms: Phantoms::new(quanta, config.phantom_limit.get()),
             rate,
             window: rate as f64 / 8e9 * config.window.as_nanos() as f64,
@@ -262,7 +262,7 @@ impl Entry for BcPqp {
     fn state_bytes(config: &BcPqpConfig, _: &Link) -> u64 {
         core::mem::size_of::<Self>() as u64
             + Phantoms::bytes(config.classes as u64)
-            + Ways::bytes(config.classes, config.ways)
+            + HashWays::bytes(config.classes, config.ways)
     }
 
     fn bucket_lifetime(config: &BcPqpConfig) -> Option<Span> {

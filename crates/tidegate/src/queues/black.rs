@@ -8,7 +8,7 @@ use crate::parts::hit_cache::{HitCache, Replace};
 use crate::parts::matches::Matches;
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
-use crate::queues::red::{self, Gentle, RedConfig, RedRule, Wait};
+use crate::queues::red::{self, Gentle, RedConfig, RedRule, SignalSpacing};
 use crate::rng::Rng;
 use crate::units::{Prob, Size, Span, Time};
 
@@ -18,7 +18,7 @@ pub type Black = Fifo<BlackRule>;
 
 choices! {
     /// When flows are judged by their hit fractions, which are as old as the last period.
-    pub enum Gate {
+    pub enum JudgingTime {
         /// While the queue is above the threshold for sampling.
         On = "on",
         /// Always.
@@ -40,14 +40,14 @@ crate::params! {
         /// Above this queue BLACK samples; 0: above RED's `min`. With 1 B whatever waits is enough.
         threshold: Size = Size::Packets(0), "q_th", 0 ..= 1_000_000_000_000_u64;
         /// Whether flows are judged only while the queue is above that.
-        gate: Gate = Gate::On, "", 0 ..= 0;
+        gate: JudgingTime = JudgingTime::On, "", 0 ..= 0;
         /// Below this average RED does nothing.
         min: Size = Size::Packets(5);
         max: Size = Size::Packets(15);
         probability: Prob = Prob::clip(0.1);
         weight: f64 = 0.002;
         gentle: Gentle = Gentle::On;
-        wait: Wait = Wait::On;
+        wait: SignalSpacing = SignalSpacing::On;
         /// Whether RED marks ECN-capable packets instead of dropping them; BLACK itself always
         /// drops.
         ecn: Signal = Signal::Mark;
@@ -81,7 +81,7 @@ pub struct BlackRule {
     /// With how many samplings a period ends; 0: by `every`.
     samplings: u64,
     threshold: Size,
-    gate: Gate,
+    gate: JudgingTime,
 }
 
 impl BlackRule {
@@ -160,7 +160,7 @@ impl Policy for BlackRule {
         queue: &impl QueueView,
         dice: &mut Rng,
     ) -> Verdict {
-        if (self.gate == Gate::Off || self.above_threshold(queue))
+        if (self.gate == JudgingTime::Off || self.above_threshold(queue))
             && let Some(excess) = self.excess(pkt.flow)
         {
             // RED's average follows the queue also where RED is not asked.

@@ -23,7 +23,7 @@ choices! {
 
 choices! {
     /// Whether raising and lowering p_m freeze each other.
-    pub enum Clock {
+    pub enum FreezeClock {
         /// One last_update for both directions (the paper's figure).
         Shared = "shared",
         /// One for each direction (its authors' simulator).
@@ -56,7 +56,7 @@ crate::params! {
         /// With trigger `length`: the queue that is too long, as a share of the limit.
         threshold: Prob = Prob::clip(0.5), "L", 0.0 ..= 1.0;
         /// Whether raising and lowering p_m freeze each other.
-        clock: Clock = Clock::Shared, "last_update", 0 ..= 0;
+        clock: FreezeClock = FreezeClock::Shared, "last_update", 0 ..= 0;
         /// What a link that stays idle does to p_m.
         idle: Idle = Idle::Event, "", 0 ..= 0;
         /// Whether ECN-capable packets are marked instead of dropped.
@@ -92,7 +92,7 @@ impl BlueRule {
         if !self.frozen(self.last_up, now) {
             self.p_m = (self.p_m + self.config.d1.get()).min(1.0);
             self.last_up = Some(now);
-            if self.config.clock == Clock::Shared {
+            if self.config.clock == FreezeClock::Shared {
                 self.last_down = Some(now);
             }
         }
@@ -108,7 +108,7 @@ impl BlueRule {
     fn lower(&mut self, now: Time, steps: u64) {
         self.p_m = (self.p_m - steps as f64 * self.config.d2.get()).max(0.0);
         self.last_down = Some(now);
-        if self.config.clock == Clock::Shared {
+        if self.config.clock == FreezeClock::Shared {
             self.last_up = Some(now);
         }
     }

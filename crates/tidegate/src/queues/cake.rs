@@ -6,13 +6,13 @@ use alloc::vec::Vec;
 use super::cobalt::carry_out;
 use crate::ack::Ack;
 use crate::packet::Packet;
-use crate::parts::ack_filter::{AckFilter, Acks};
+use crate::parts::ack_filter::{AckFilter, WaitingAcks};
 use crate::parts::cobalt_law::CobaltLaw;
 use crate::parts::diffserv::Diffserv;
 use crate::parts::isolation::Isolation;
 use crate::parts::longest::Longest;
 use crate::parts::sparse_first::SparseFirst;
-use crate::parts::spread::Ways;
+use crate::parts::spread::HashWays;
 use crate::policy::Signal;
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
@@ -54,7 +54,7 @@ const QUANTUM_PART: u64 = 4096;
 pub struct Cake {
     /// Line `tin * flows + queue`.
     held: Longest,
-    acks: Acks,
+    acks: WaitingAcks,
     tins: Vec<Tin>,
     flows: usize,
     isolation: Isolation,
@@ -62,7 +62,7 @@ pub struct Cake {
     ecn: Signal,
     link: Link,
     /// Its own shaper.
-    shaper: Option<Clock>,
+    shaper: Option<ShaperClock>,
     /// When it was last called.
     now: Time,
     dice: Rng,
@@ -71,22 +71,22 @@ pub struct Cake {
 #[derive(Clone, Debug)]
 struct Tin {
     queues: SparseFirst,
-    places: Ways,
+    places: HashWays,
     law: CobaltLaw,
-    clock: Clock,
+    clock: ShaperClock,
     packets: u32,
 }
 
 /// When what was sent is paid for, at a rate.
 #[derive(Clone, Debug)]
-struct Clock {
+struct ShaperClock {
     pacer: Pacer,
     paid: Time,
 }
 
-impl Clock {
-    fn new(rate: Rate) -> Clock {
-        Clock { pacer: Pacer::new(rate), paid: Time::ZERO }
+impl ShaperClock {
+    fn new(rate: Rate) -> ShaperClock {
+        ShaperClock { pacer: Pacer::new(rate), paid: Time::ZERO }
     }
 
     /// Nothing has been sent lately: what was not used is lost.

@@ -15,7 +15,7 @@ pub type Care = Fifo<CareRule>;
 
 choices! {
     /// What a captured packet counts for when flows are judged.
-    pub enum Weigh {
+    pub enum CaptureWeight {
         /// One, as in the paper: packets of equal length are assumed.
         Packets = "packets",
         /// Its length: the share of a flow is that of its bytes.
@@ -50,7 +50,7 @@ crate::params! {
         /// Below so many captures no packet is judged.
         least_captures: u32 = 5, "", 1 ..= 65536;
         /// What a captured packet counts for when flows are judged.
-        weigh: Weigh = Weigh::Packets, "", 0 ..= 0;
+        weigh: CaptureWeight = CaptureWeight::Packets, "", 0 ..= 0;
         /// Of what a flow's fair share is one.
         share: ShareOf = ShareOf::Arrivals, "S", 0 ..= 0;
         /// With `share = line`: by this part an empty queue adds to what the line carries, and a
@@ -209,8 +209,8 @@ impl CareRule {
     #[inline]
     fn chance_of_capture(&self, len: u32) -> f64 {
         match self.config.weigh {
-            Weigh::Packets | Weigh::Bytes => self.config.capture.get(),
-            Weigh::Chance => {
+            CaptureWeight::Packets | CaptureWeight::Bytes => self.config.capture.get(),
+            CaptureWeight::Chance => {
                 self.config.capture.get() * len.min(u16::MAX as u32) as f64 * self.per_byte
             }
         }
@@ -225,8 +225,8 @@ impl Policy for CareRule {
         let captured = dice.chance(self.chance_of_capture(pkt.len));
         if captured {
             let weight = match self.config.weigh {
-                Weigh::Packets | Weigh::Chance => 1,
-                Weigh::Bytes => pkt.len.min(u16::MAX as u32) as u16,
+                CaptureWeight::Packets | CaptureWeight::Chance => 1,
+                CaptureWeight::Bytes => pkt.len.min(u16::MAX as u32) as u16,
             };
             self.list.capture_at(pkt.flow, weight, Stamp { at: now, before: self.arrived });
             self.flows.update(&self.list, pkt.flow);
@@ -288,7 +288,7 @@ impl Entry for Care {
                     occasions,
                     flow_occasions: occasions,
                     capture: Prob::clip((occasions as f64 / virtual_buffer).max(1e-6)),
-                    weigh: Weigh::Chance,
+                    weigh: CaptureWeight::Chance,
                     share: ShareOf::Line,
                     pull: 0.5,
                     gate: 0.05,

@@ -14,7 +14,7 @@ use cache::FlowCache;
 
 choices! {
     /// How the two queues share the buffer.
-    pub enum Buffer {
+    pub enum BufferSplit {
         /// Each may take all of it.
         Shared = "shared",
         /// Each has half.
@@ -48,13 +48,13 @@ crate::params! {
         /// Bytes of each packet that the flow cache leaves out.
         uncounted: Bytes = Bytes::new(0), "", 0 ..= 65_535;
         /// How the two queues share the buffer.
-        buffer: Buffer = Buffer::Shared, "", 0 ..= 0;
+        buffer: BufferSplit = BufferSplit::Shared, "", 0 ..= 0;
     }
 }
 
 /// A group of flows before the filter.
 #[derive(Clone, Copy, Debug)]
-struct Group {
+struct FlowGroup {
     /// Bytes that came since the round began, those dropped included.
     passed: u64,
     /// Its rate in the round that runs, and in the next.
@@ -67,16 +67,16 @@ struct Group {
 
 /// Which of the two queues a packet may join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+enum QueueTurn {
     Head,
     Tail,
     Neither,
 }
 
-impl Group {
-    fn new(rate: Rate, round: Span) -> Group {
+impl FlowGroup {
+    fn new(rate: Rate, round: Span) -> FlowGroup {
         let budget = rate.bytes_in(round).get();
-        Group { passed: 0, rates: [rate; 2], budgets: [budget; 2], coming: rate }
+        FlowGroup { passed: 0, rates: [rate; 2], budgets: [budget; 2], coming: rate }
     }
 
     /// The round is over: the next begins with what came beyond its rate.
@@ -88,14 +88,14 @@ impl Group {
 
     /// A packet of `len` bytes comes when the round has lasted for `elapsed`.
     #[inline]
-    fn filter(&mut self, len: u32, elapsed: Span, round: Span) -> Turn {
+    fn filter(&mut self, len: u32, elapsed: Span, round: Span) -> QueueTurn {
         let [head, tail] = self.budgets;
         let turn = if self.passed <= head {
-            Turn::Head
+            QueueTurn::Head
         } else if self.passed - head <= tail {
-            Turn::Tail
+            QueueTurn::Tail
         } else {
-            Turn::Neither
+            QueueTurn::Neither
         };
         // What the group did not send by now is lost to it.
         let earned = match elapsed.as_nanos().checked_sub(round.as_nanos()) {
@@ -109,7 +109,7 @@ impl Group {
 
 /// What falls due next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum DueStep {
     Rotate,
     Reconfigure,
 }
@@ -123,13 +123,13 @@ pub struct Cebinae {
     head: usize,
     /// The queue that is served first.
     first: usize,
-    top: Group,
-    bottom: Group,
+    top: FlowGroup,
+    bottom: FlowGroup,
     cache: FlowCache,
     port_bytes: u64,
     /// The port is saturated if it sends more bits than this.
     could: u64,
-    step: Step,
+    step: DueStep,
     due: Time,
     base: Time,
     round_time: Time,
@@ -184,23 +184,23 @@ impl Cebinae {
     fn make_step(&mut self) {
         let CebinaeConfig { round, lead, .. } = self.config;
         match self.step {
-            Step::Rotate => {
+            DueStep::Rotate => {
                 for group in [&mut self.top, &mut self.bottom] {
                     group.rotate(round);
                 }
                 self.base += round;
                 self.head ^= 1;
-                self.step = Step::Reconfigure;
+                self.step = DueStep::Reconfigure;
                 self.due += Span::from_nanos(round.as_nanos() - lead.as_nanos());
             }
-            Step::Reconfigure => {
+            DueStep::Reconfigure => {
                 self.first = self.head ^ 1;
                 self.counter += 1;
                 if self.counter.is_multiple_of(self.config.rounds) {
                     self.counter = 0;
                     self.recompute();
                 }
-                self.step = Step::Rotate;
+                self.step = DueStep::Rotate;
                 self.due += lead;
             }
         }
@@ -256,9 +256,9 @@ impl Qdisc for Cebinae {
         let elapsed = self.round_time.since(self.base);
         let group = if self.cache.is_top(pkt.flow) { &mut self.top } else { &mut self.bottom };
         let line = match group.filter(pkt.len, elapsed, self.config.round) {
-            Turn::Head => self.head,
-            Turn::Tail => self.head ^ 1,
-            Turn::Neither => return out.dropped(now, &pkt, DropReason::Unfair),
+            QueueTurn::Head => self.head,
+            QueueTurn::Tail => self.head ^ 1,
+            QueueTurn::Neither => return out.dropped(now, &pkt, DropReason::Unfair),
         };
         if !self.has_room(line, pkt.len) {
             return out.dropped(now, &pkt, DropReason::Overlimit);
@@ -360,18 +360,18 @@ impl Entry for Cebinae {
             backlog: Backlog::default(),
             head: 0,
             first: 1,
-            top: Group::new(Rate::from_bps(0), round),
-            bottom: Group::new(link.rate, round),
+            top: FlowGroup::new(Rate::from_bps(0), round),
+            bottom: FlowGroup::new(link.rate, round),
             cache: FlowCache::new(config.stages, config.slots, &mut dice),
             port_bytes: 0,
             could: (could * (1.0 - config.port_margin.get())) as u64,
-            step: Step::Rotate,
+            step: DueStep::Rotate,
             due: Time::ZERO
                 + Span::from_nanos(round.as_nanos() + tick.as_nanos() + lead.as_nanos()),
             base: Time::ZERO,
             round_time: Time::ZERO,
             counter: 1,
-            half: (config.buffer == Buffer::Halves).then(|| half(link)),
+            half: (config.buffer == BufferSplit::Halves).then(|| half(link)),
             link,
             config: config.clone(),
         })

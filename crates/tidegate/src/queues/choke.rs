@@ -8,7 +8,8 @@ use crate::parts::lines::Lines;
 use crate::policy::{Policy, Signal, Verdict};
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::queues::red::{
-    ByteOrder, Certain, DELAY_TARGET, Gentle, Mode, RedConfig, RedRule, Wait, automatic, share,
+    ByteOrder, Certain, DELAY_TARGET, Gentle, Mode, RedConfig, RedRule, SignalSpacing, automatic,
+    share,
 };
 use crate::rng::Rng;
 use crate::units::{Prob, Size, Time};
@@ -31,7 +32,7 @@ crate::params! {
         mode: Mode = Mode::Packets;
         byte_order: ByteOrder = ByteOrder::After;
         gentle: Gentle = Gentle::Off;
-        wait: Wait = Wait::Off;
+        wait: SignalSpacing = SignalSpacing::Off;
         /// Whether RED's part marks ECN-capable packets instead of dropping them; a match always
         /// drops.
         ecn: Signal = Signal::Mark;
@@ -241,7 +242,7 @@ fn auto(link: &Link) -> ChokeConfig {
         weight,
         probability,
         gentle: Gentle::On,
-        wait: Wait::On,
+        wait: SignalSpacing::On,
         ..ChokeConfig::default()
     }
 }

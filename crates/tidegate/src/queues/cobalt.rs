@@ -3,7 +3,7 @@ use super::codel::{auto_mtu, signal};
 use crate::config::ConfigError;
 use crate::entry::{Entry, Info, Linux, Preset};
 use crate::packet::Packet;
-use crate::parts::cobalt_law::{Cobalt as State, CobaltLaw, Judgement};
+use crate::parts::cobalt_law::{CobaltJudgement, CobaltLaw, CobaltState as State};
 use crate::parts::ring::Ring;
 use crate::policy::Signal;
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, MarkReason, Qdisc, Sink};
@@ -61,7 +61,7 @@ pub struct Cobalt {
 /// one, which is never dropped.
 #[inline]
 pub(super) fn carry_out<S: Sink + ?Sized>(
-    judgement: Judgement,
+    judgement: CobaltJudgement,
     ecn: Signal,
     last: bool,
     now: Time,
@@ -69,8 +69,8 @@ pub(super) fn carry_out<S: Sink + ?Sized>(
     out: &mut S,
 ) -> Option<Packet> {
     match judgement {
-        Judgement::Signal if ecn.marks(&pkt) || !last => signal(ecn, now, pkt, out),
-        Judgement::Drop if !last => {
+        CobaltJudgement::Signal if ecn.marks(&pkt) || !last => signal(ecn, now, pkt, out),
+        CobaltJudgement::Drop if !last => {
             out.dropped(now, &pkt, MarkReason::Early.as_drop());
             None
         }

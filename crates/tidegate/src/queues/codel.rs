@@ -2,7 +2,7 @@
 use crate::config::ConfigError;
 use crate::entry::{DEFAULT_PRESET, Entry, Info, Linux, Preset, TARGET_RTT};
 use crate::packet::{Ecn, Packet};
-use crate::parts::codel_law::{CodelLaw, CodelQueue, Control, Root};
+use crate::parts::codel_law::{CodelLaw, CodelQueue, CodelState, Root};
 use crate::parts::ring::Ring;
 use crate::policy::Signal;
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, MarkReason, Qdisc, Sink};
@@ -44,22 +44,22 @@ pub(super) const WHY: MarkReason = MarkReason::Forced;
 /// A FIFO that drops at its head by the time packets waited (nichols2018).
 #[derive(Clone, Debug)]
 pub struct Codel {
-    waiting: Waiting,
-    control: Control,
+    waiting: WaitingHead,
+    control: CodelState,
     law: CodelLaw,
     link: Link,
     ecn: Signal,
 }
 
 #[derive(Clone, Debug)]
-struct Waiting {
+struct WaitingHead {
     packets: Ring<Packet>,
     backlog: Backlog,
 }
 
 /// The waiting packets as the law sees them, with who is to hear of its signals.
 struct HeadOfQueue<'a, S: ?Sized> {
-    waiting: &'a mut Waiting,
+    waiting: &'a mut WaitingHead,
     ecn: Signal,
     now: Time,
     out: &'a mut S,
@@ -200,8 +200,14 @@ impl Entry for Codel {
     ];
 
     fn build(config: &CodelConfig, link: Link, _: Rng) -> Result<Self, ConfigError> {
-        let waiting = Waiting { packets: Ring::new(), backlog: Backlog::default() };
-        Ok(Codel { waiting, control: Control::default(), law: config.law(), link, ecn: config.ecn })
+        let waiting = WaitingHead { packets: Ring::new(), backlog: Backlog::default() };
+        Ok(Codel {
+            waiting,
+            control: CodelState::default(),
+            law: config.law(),
+            link,
+            ecn: config.ecn,
+        })
     }
 
     fn state_bytes(_: &CodelConfig, _: &Link) -> u64 {

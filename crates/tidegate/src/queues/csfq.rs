@@ -5,9 +5,11 @@ use crate::choices;
 use crate::config::{ByClass, ConfigError, Value};
 use crate::entry::{Entry, Info, Preset, TARGET_RTT};
 use crate::packet::Packet;
-use crate::parts::fair_share::{Arrival, Capacity, FairShare, FairShareLaw, Overflows, is_short};
+use crate::parts::fair_share::{
+    FairShare, FairShareLaw, NodeCapacity, Overflows, ShareArrival, is_short,
+};
 use crate::parts::flow_table::FlowTable;
-use crate::parts::rate::{RateEstimator, Stream};
+use crate::parts::rate::{RateEstimator, RateStream};
 use crate::policy::{Fifo, Policy, QueueView, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link};
 use crate::rng::Rng;
@@ -56,12 +58,12 @@ crate::params! {
 #[derive(Clone, Debug)]
 pub struct CsfqRule {
     estimator: RateEstimator,
-    flows: FlowTable<Stream>,
+    flows: FlowTable<RateStream>,
     /// 1 / w_i; the last holds for all further classes.
     per_weight: Vec<f64>,
     law: FairShareLaw,
     fair: FairShare,
-    capacity: Capacity,
+    capacity: NodeCapacity,
     overflows: Overflows,
     threshold: Size,
     /// The arriving packet is to be dropped, settled when it was offered.
@@ -97,7 +99,7 @@ impl CsfqRule {
     /// The edge: brings the flow's rate up to date and gives the packet's label.
     #[inline]
     fn label(&mut self, now: Time, pkt: &Packet) -> f64 {
-        let slot = self.flows.renew(pkt.flow, Stream::default());
+        let slot = self.flows.renew(pkt.flow, RateStream::default());
         let flow = &mut self.flows[slot];
         flow.update(&self.estimator, now, pkt.len);
         flow.rate() * self.per_weight[(pkt.class as usize).min(self.per_weight.len() - 1)]
@@ -113,7 +115,7 @@ impl Policy for CsfqRule {
         let die = dice.uniform();
         self.doomed = self.fair.drops(label, die);
         let short = is_short(self.threshold, queue.backlog());
-        let arrival = Arrival { now, len: pkt.len, dropped: self.doomed, short };
+        let arrival = ShareArrival { now, len: pkt.len, dropped: self.doomed, short };
         self.fair.count(&self.law, arrival);
         self.fair.judge(&self.law, arrival, label, self.capacity);
     }
@@ -207,7 +209,7 @@ impl Entry for Csfq {
             per_weight: config.weights.given().iter().map(|weight| 1.0 / weight).collect(),
             law: law(config),
             fair: FairShare::default(),
-            capacity: Capacity { rate, most: rate / config.weights.extent().0 },
+            capacity: NodeCapacity { rate, most: rate / config.weights.extent().0 },
             overflows: Overflows::new(config.overflow.get(), config.overflow_most.get()),
             threshold: config.threshold,
             doomed: false,
@@ -219,6 +221,6 @@ impl Entry for Csfq {
         let weights = config.weights.given().len() as u64 * 8;
         core::mem::size_of::<CsfqRule>() as u64
             + weights
-            + FlowTable::<Stream>::state_bytes(config.flows)
+            + FlowTable::<RateStream>::state_bytes(config.flows)
     }
 }

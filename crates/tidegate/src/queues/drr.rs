@@ -11,7 +11,7 @@ use crate::parts::host_shares::HostShares;
 use crate::parts::isolation::{Isolation, needs_flows};
 use crate::parts::longest::By;
 use crate::parts::round_robin::{Overflow, RoundRobin, Ties};
-use crate::parts::spread::{Classes, Map, Ways};
+use crate::parts::spread::{Classifier, HashWays, Map};
 use crate::qdisc::{Backlog, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
 use crate::units::{Bytes, Span, Time};
@@ -45,7 +45,7 @@ crate::params! {
 /// Deficit round robin over one buffer (shreedhar1995).
 #[derive(Clone, Debug)]
 pub struct Drr {
-    classes: Classes,
+    classes: Classifier,
     robin: RoundRobin,
     accounts: Vec<Balance>,
     /// The queue that has had its quantum in the visit that is going on.
@@ -225,7 +225,7 @@ impl Entry for Drr {
             Balance { quantum, deficit: 0 }
         };
         needs_flows(config.isolation, config.map == Map::Flow)?;
-        let classes = Classes::new(config.map, config.classes, config.ways, &mut dice);
+        let classes = Classifier::new(config.map, config.classes, config.ways, &mut dice);
         let hosts = HostShares::new(config.isolation.divide(), config.classes, &mut dice);
         Ok(Drr {
             classes: classes.with_isolation(config.isolation),
@@ -243,7 +243,7 @@ impl Entry for Drr {
         core::mem::size_of::<Drr>() as u64
             + RoundRobin::bytes(classes, link)
             + accounts
-            + Ways::bytes(config.classes, config.ways)
+            + HashWays::bytes(config.classes, config.ways)
             + HostShares::bytes(config.isolation.divide(), config.classes)
     }
 

@@ -14,8 +14,8 @@ mod judge;
 mod protection;
 mod turn;
 
-use control::Control;
-use judge::{Judge, Ramp};
+use control::BaseControl;
+use judge::{Judge, LowLatencyRamp};
 use protection::Protection;
 use turn::Turn;
 
@@ -42,7 +42,7 @@ choices! {
 
 choices! {
     /// Whether flows that congest the L queue are sent to the C queue (briscoe2026).
-    pub enum Guard {
+    pub enum QueueProtection {
         /// They are.
         On = "on",
         /// They are not.
@@ -81,7 +81,7 @@ crate::params! {
         /// How a probability becomes a decision.
         decide: Decide = Decide::Recur, "recur", 0 ..= 0;
         /// Whether flows that congest the L queue are sent to the C queue (RFC 9957).
-        protection: Guard = Guard::Off, "QPROTECT_ON", 0 ..= 0;
+        protection: QueueProtection = QueueProtection::Off, "QPROTECT_ON", 0 ..= 0;
         /// How many flows can have a bucket for their score.
         buckets: u32 = 32, "NBUCKETS", 1 ..= 65536;
         /// What a flow may send in marked packets without a score.
@@ -103,8 +103,8 @@ pub struct DualPi2 {
     lines: Lines,
     held: Backlog,
     link: Link,
-    control: Control,
-    ramp: Ramp,
+    control: BaseControl,
+    ramp: LowLatencyRamp,
     turn: Turn,
     judge: Judge,
     protection: Option<Protection>,
@@ -117,7 +117,7 @@ pub struct DualPi2 {
 }
 
 /// What becomes of a packet that leaves.
-enum Fate {
+enum DepartureFate {
     Sent,
     Marked(MarkReason),
     Dropped(DropReason),
@@ -172,13 +172,13 @@ impl DualPi2 {
 
     /// What becomes of a packet of the L queue that waited for `delay` (appendices A.1, A.2).
     #[inline]
-    fn low_latency(&mut self, delay: Span) -> Fate {
+    fn low_latency(&mut self, delay: Span) -> DepartureFate {
         let spares = self.spares();
         let mut p = if spares { 0.0 } else { self.control.coupled };
         let mut why = MarkReason::Early;
         if self.control.overloaded && !spares {
             if self.judge.happens(L, self.control.classic) {
-                return Fate::Dropped(DropReason::Early);
+                return DepartureFate::Dropped(DropReason::Early);
             }
         } else {
             let native = self.ramp.at(delay);
@@ -187,18 +187,18 @@ impl DualPi2 {
             }
             p = p.max(native);
         }
-        if self.judge.happens(L, p) { Fate::Marked(why) } else { Fate::Sent }
+        if self.judge.happens(L, p) { DepartureFate::Marked(why) } else { DepartureFate::Sent }
     }
 
     /// What becomes of a packet of the C queue with the codepoint `ecn`.
     #[inline]
-    fn classic(&mut self, ecn: Ecn) -> Fate {
+    fn classic(&mut self, ecn: Ecn) -> DepartureFate {
         if self.spares() || !self.judge.happens(C, self.control.classic) {
-            Fate::Sent
+            DepartureFate::Sent
         } else if ecn.is_capable() && !self.control.overloaded {
-            Fate::Marked(MarkReason::Early)
+            DepartureFate::Marked(MarkReason::Early)
         } else {
-            Fate::Dropped(DropReason::Early)
+            DepartureFate::Dropped(DropReason::Early)
         }
     }
 }
@@ -241,12 +241,12 @@ impl Qdisc for DualPi2 {
                 _ => self.classic(pkt.ecn),
             };
             match fate {
-                Fate::Sent => {}
-                Fate::Dropped(why) => {
+                DepartureFate::Sent => {}
+                DepartureFate::Dropped(why) => {
                     out.dropped(now, &pkt, why);
                     continue;
                 }
-                Fate::Marked(why) => {
+                DepartureFate::Marked(why) => {
                     pkt.ecn = Ecn::Ce;
                     out.marked(now, &pkt, why);
                 }
@@ -290,7 +290,7 @@ fn paper(link: &Link) -> DualPi2Config {
 fn auto(link: &Link) -> DualPi2Config {
     let two = link.rate.time_to_send(Bytes::new(2 * auto_mtu(link).get()));
     let target = two.max(Span::from_millis(15)).min(Span::from_millis(60_000));
-    DualPi2Config { target, protection: Guard::On, ..paper(link) }
+    DualPi2Config { target, protection: QueueProtection::On, ..paper(link) }
 }
 
 /// `linux`: the defaults of `tc qdisc … dualpi2`.
@@ -338,15 +338,15 @@ impl Entry for DualPi2 {
 
     fn build(config: &DualPi2Config, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
         Ok(DualPi2 {
-            protection: (config.protection == Guard::On)
+            protection: (config.protection == QueueProtection::On)
                 .then(|| Protection::new(config, &mut dice)),
             byte: 8e9 / link.rate.as_bps() as f64,
             spares_below: 2 * config.mtu.get(),
             sanctioned: 0,
             lines: Lines::new(2),
             held: Backlog::default(),
-            control: Control::new(config),
-            ramp: Ramp { from: config.min_th, to: config.min_th + config.range },
+            control: BaseControl::new(config),
+            ramp: LowLatencyRamp { from: config.min_th, to: config.min_th + config.range },
             turn: Turn::new(config, &link),
             judge: Judge { decide: config.decide, sums: [0.0; 2], dice },
             link,
@@ -356,17 +356,17 @@ impl Entry for DualPi2 {
     fn state_bytes(config: &DualPi2Config, link: &Link) -> u64 {
         let lines = core::mem::size_of::<DualPi2>() as u64 + Lines::bytes(2, link.most_packets());
         match config.protection {
-            Guard::On => lines + Protection::bytes(config.buckets),
-            Guard::Off => lines,
+            QueueProtection::On => lines + Protection::bytes(config.buckets),
+            QueueProtection::Off => lines,
         }
     }
 
     fn bucket_lifetime(config: &DualPi2Config) -> Option<Span> {
-        (config.protection == Guard::On).then_some(FOREVER)
+        (config.protection == QueueProtection::On).then_some(FOREVER)
     }
 
     fn hash_table(config: &DualPi2Config) -> Option<HashTable> {
         let table = HashTable { buckets: config.buckets, ways: protection::ATTEMPTS };
-        (config.protection == Guard::On).then_some(table)
+        (config.protection == QueueProtection::On).then_some(table)
     }
 }

@@ -10,11 +10,11 @@ use crate::parts::class_lines::ClassLines;
 use crate::parts::every::Every;
 use crate::parts::fair_control::FairControl;
 use crate::parts::sample_hold::SampleHold;
-use crate::parts::spread::Classes;
+use crate::parts::spread::Classifier;
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
 use crate::units::Time;
-use judging::{Judging, Load};
+use judging::{HeldLoad, Judging};
 pub use params::*;
 
 /// The most updates of an interval.
@@ -25,7 +25,7 @@ const MOST_GAMMA: f64 = 1e9;
 
 /// What is known of a class that sends much.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Held {
+pub struct HeldClass {
     /// m_i: bytes in this interval, dropped or not.
     pub bytes: u64,
     /// What it is judged by: bytes in the interval before, or in the t_i until the last update;
@@ -63,10 +63,10 @@ impl ClassState {
 /// Weighted fair queueing over one shared buffer, with differential dropping (lu2012).
 #[derive(Clone, Debug)]
 pub struct Ewfq {
-    classes: Classes,
+    classes: Classifier,
     kinds: Vec<ClassState>,
     held: ClassLines,
-    senders: SampleHold<Held>,
+    senders: SampleHold<HeldClass>,
     control: FairControl,
     every: Every,
     /// Updates in an interval, and how many of this one have been.
@@ -93,7 +93,7 @@ pub struct Ewfq {
 }
 
 /// Whether `class` is some flow's: something of it waits, or it sent much lately.
-fn is_used(held: &ClassLines, senders: &SampleHold<Held>, class: usize) -> bool {
+fn is_used(held: &ClassLines, senders: &SampleHold<HeldClass>, class: usize) -> bool {
     held.of(class).packets > 0 || senders.find(class as u64).is_some()
 }
 
@@ -110,7 +110,7 @@ impl Ewfq {
     }
 
     /// What is known of `class`, if it is held.
-    pub fn sender(&self, class: usize) -> Option<Held> {
+    pub fn sender(&self, class: usize) -> Option<HeldClass> {
         self.senders.find(class as u64).map(|slot| self.senders[slot])
     }
 
@@ -170,7 +170,7 @@ impl Ewfq {
         if (self.floor, self.ceiling) == (Floor::Packet, Ceiling::Link) {
             return self.bounds;
         }
-        let mut load = Load::default();
+        let mut load = HeldLoad::default();
         for (class, held) in self.senders.iter() {
             if let Some(sent) = self.judging.sent(now, held) {
                 load.add(sent, self.kinds[class as usize].per_weight, self.r_fair);
@@ -208,13 +208,14 @@ impl Ewfq {
 
     /// Counts the packet, or tries to find its class: what is known of the class, if it is held.
     #[inline]
-    fn count(&mut self, now: Time, class: usize, len: u32) -> Option<Held> {
+    fn count(&mut self, now: Time, class: usize, len: u32) -> Option<HeldClass> {
         if let Some(slot) = self.senders.find(class as u64) {
             self.senders[slot].bytes += len as u64;
             return Some(self.senders[slot]);
         }
         if self.senders.identify(class as u64, len, self.kinds[class].chance, &mut self.dice) {
-            let held = Held { bytes: len as u64, sent: None, before: None, gamma: 1.0, since: now };
+            let held =
+                HeldClass { bytes: len as u64, sent: None, before: None, gamma: 1.0, since: now };
             self.senders.hold(class as u64, held)?;
             return Some(held);
         }
@@ -225,7 +226,7 @@ impl Ewfq {
     /// else what it sends too much; 0 for one that does not send too much. Eq. (2) may exceed
     /// 1.
     #[inline]
-    fn drop(&self, now: Time, class: usize, held: &Held) -> f64 {
+    fn drop(&self, now: Time, class: usize, held: &HeldClass) -> f64 {
         let Some(sent) = self.judging.sent(now, held) else { return 0.0 };
         let (kind, m_fair) = (&self.kinds[class], self.control.m_fair);
         let normalised = sent * kind.per_weight;

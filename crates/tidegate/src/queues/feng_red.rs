@@ -6,7 +6,8 @@ use crate::parts::band::{Band, Crossed};
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link};
 use crate::queues::red::{
-    ByteOrder, Certain, DELAY_TARGET, Gentle, Mode, RedConfig, RedRule, Wait, automatic, share,
+    ByteOrder, Certain, DELAY_TARGET, Gentle, Mode, RedConfig, RedRule, SignalSpacing, automatic,
+    share,
 };
 use crate::rng::Rng;
 use crate::units::{Prob, Size, Time};
@@ -34,7 +35,7 @@ crate::params! {
         mode: Mode = Mode::Packets;
         byte_order: ByteOrder = ByteOrder::After;
         gentle: Gentle = Gentle::Off;
-        wait: Wait = Wait::Off;
+        wait: SignalSpacing = SignalSpacing::Off;
         ecn: Signal = Signal::Mark;
         mark_above_max: Certain = Certain::Drop;
     }

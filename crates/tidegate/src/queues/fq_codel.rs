@@ -6,12 +6,12 @@ use crate::entry::{
     DEFAULT_PRESET, Entry, FOREVER, HashTable, Info, Linux, Preset, WAYS, auto_buckets,
 };
 use crate::packet::{Asks, Packet};
-use crate::parts::codel_law::{CodelLaw, CodelQueue, Control, Root};
+use crate::parts::codel_law::{CodelLaw, CodelQueue, CodelState, Root};
 use crate::parts::host_shares::HostShares;
 use crate::parts::isolation::Isolation;
 use crate::parts::longest::{By, Longest};
 use crate::parts::new_and_old::NewAndOld;
-use crate::parts::spread::Ways;
+use crate::parts::spread::HashWays;
 use crate::policy::Signal;
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
@@ -29,7 +29,7 @@ choices! {
 
 choices! {
     /// What raises CoDel's count of signals.
-    pub enum Counts {
+    pub enum CountedSignals {
         /// Its own signals.
         Signals = "signals",
         /// Drops at the limit, too, as in Linux.
@@ -61,7 +61,7 @@ crate::params! {
         /// Whether half of its packets or half of its bytes is dropped then.
         half: Half = Half::Packets, "", 0 ..= 0;
         /// Whether CoDel counts its own signals only, or drops at the limit, too.
-        counts: Counts = Counts::Signals, "", 0 ..= 0;
+        counts: CountedSignals = CountedSignals::Signals, "", 0 ..= 0;
         /// How the root in the times between signals is found.
         root: Root = Root::Exact, "", 0 ..= 0;
         /// Whether ECN-capable packets are marked instead of dropped.
@@ -73,15 +73,15 @@ crate::params! {
 #[derive(Clone, Debug)]
 pub struct FqCodel {
     held: Longest,
-    turns: NewAndOld<Control>,
+    turns: NewAndOld<CodelState>,
     law: CodelLaw,
     link: Link,
     ecn: Signal,
     quantum: i64,
     drop_batch: u32,
     half: Half,
-    counts: Counts,
-    places: Ways,
+    counts: CountedSignals,
+    places: HashWays,
     isolation: Isolation,
 }
 
@@ -151,7 +151,7 @@ impl FqCodel {
             freed += u64::from(victim.len);
             out.dropped(now, &victim, why);
         }
-        if self.counts == Counts::All {
+        if self.counts == CountedSignals::All {
             self.turns.state_mut(queue).add(dropped);
         }
     }
@@ -219,7 +219,7 @@ fn linux(_: &Link) -> FqCodelConfig {
     FqCodelConfig {
         mtu: Bytes::new(1514),
         half: Half::Bytes,
-        counts: Counts::All,
+        counts: CountedSignals::All,
         root: Root::Newton,
         ..FqCodelConfig::default()
     }
@@ -262,11 +262,11 @@ impl Entry for FqCodel {
 
     fn build(config: &FqCodelConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
         let flows = config.flows as usize;
-        let places = Ways::new(config.flows, config.ways, &mut dice);
+        let places = HashWays::new(config.flows, config.ways, &mut dice);
         let hosts = HostShares::new(config.isolation.divide(), config.flows, &mut dice);
         Ok(FqCodel {
             held: Longest::new(flows, By::Bytes),
-            turns: NewAndOld::new(flows, Control::default()).with_hosts(hosts),
+            turns: NewAndOld::new(flows, CodelState::default()).with_hosts(hosts),
             law: CodelLaw {
                 target: config.target,
                 interval: config.interval,
@@ -286,10 +286,11 @@ impl Entry for FqCodel {
 
     fn state_bytes(config: &FqCodelConfig, link: &Link) -> u64 {
         let flows = config.flows as u64;
-        let lists = Longest::bytes(flows, link.most_packets()) + NewAndOld::<Control>::bytes(flows);
+        let lists =
+            Longest::bytes(flows, link.most_packets()) + NewAndOld::<CodelState>::bytes(flows);
         core::mem::size_of::<FqCodel>() as u64
             + lists
-            + Ways::bytes(config.flows, config.ways)
+            + HashWays::bytes(config.flows, config.ways)
             + HostShares::bytes(config.isolation.divide(), config.flows)
     }
 

@@ -11,7 +11,7 @@ use crate::parts::longest::{By, Longest};
 use crate::parts::new_and_old::NewAndOld;
 use crate::parts::pie_law::{Cap, Decay, Derandomize, PieControl, PieLaw};
 use crate::parts::round_robin::Overflow;
-use crate::parts::spread::Ways;
+use crate::parts::spread::HashWays;
 use crate::policy::{Signal, Verdict};
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
@@ -63,7 +63,7 @@ pub struct FqPie {
     overflow: Overflow,
     ecn: Signal,
     ecn_prob: f64,
-    places: Ways,
+    places: HashWays,
     isolation: Isolation,
     dice: Rng,
 }
@@ -285,7 +285,7 @@ impl Entry for FqPie {
     fn build(config: &FqPieConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
         let law = PieLaw { ceiling: config.ceiling, ..config.base().law(link.mean_packet.get()) };
         let flows = config.flows as usize;
-        let places = Ways::new(config.flows, config.ways, &mut dice);
+        let places = HashWays::new(config.flows, config.ways, &mut dice);
         let hosts = HostShares::new(config.isolation.divide(), config.flows, &mut dice);
         Ok(FqPie {
             held: Longest::new(flows, By::Bytes),
@@ -311,7 +311,7 @@ impl Entry for FqPie {
             + NewAndOld::<QueueControl>::bytes(flows);
         core::mem::size_of::<FqPie>() as u64
             + lists
-            + Ways::bytes(config.flows, config.ways)
+            + HashWays::bytes(config.flows, config.ways)
             + HostShares::bytes(config.isolation.divide(), config.flows)
     }
 

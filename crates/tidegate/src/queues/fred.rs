@@ -71,7 +71,7 @@ crate::params! {
 
 /// What is known of a flow, while something of it waits.
 #[derive(Clone, Copy, Debug)]
-struct FlowState {
+struct WaitingFlow {
     bytes: u64,
     packets: u32,
     strikes: u32,
@@ -122,7 +122,7 @@ impl Thresholds {
 pub struct FredRule {
     config: FredConfig,
     lengths: Thresholds,
-    flows: FlowTable<FlowState>,
+    flows: FlowTable<WaitingFlow>,
     avg: Ewma,
     /// Packets since the last random drop; −1 while the average is below `min`.
     count: f64,
@@ -256,7 +256,8 @@ impl Policy for FredRule {
         }
         match (self.judge(qlen, share, dice), known) {
             (Verdict::Admit, None) => {
-                match self.flows.insert(pkt.flow, FlowState { bytes: 0, packets: 0, strikes: 0 }) {
+                match self.flows.insert(pkt.flow, WaitingFlow { bytes: 0, packets: 0, strikes: 0 })
+                {
                     Some(slot) => pkt.tag = slot,
                     None => return Verdict::Drop(DropReason::Overlimit),
                 }
@@ -376,7 +377,8 @@ impl Entry for Fred {
     }
 
     fn state_bytes(config: &FredConfig, _: &Link) -> u64 {
-        core::mem::size_of::<FredRule>() as u64 + FlowTable::<FlowState>::state_bytes(config.flows)
+        core::mem::size_of::<FredRule>() as u64
+            + FlowTable::<WaitingFlow>::state_bytes(config.flows)
     }
 }
 

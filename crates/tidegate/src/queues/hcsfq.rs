@@ -4,9 +4,11 @@ use crate::choices;
 use crate::config::{ByClass, ConfigError, Value};
 use crate::entry::{Entry, Info, Preset};
 use crate::packet::{Asks, Packet};
-use crate::parts::fair_share::{Arrival, Capacity, FairShare, FairShareLaw, Overflows, is_short};
+use crate::parts::fair_share::{
+    FairShare, FairShareLaw, NodeCapacity, Overflows, ShareArrival, is_short,
+};
 use crate::parts::flow_table::FlowTable;
-use crate::parts::rate::{RateEstimator, Stream};
+use crate::parts::rate::{RateEstimator, RateStream};
 use crate::policy::{Fifo, Policy, QueueView, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link};
 use crate::rng::Rng;
@@ -83,14 +85,14 @@ const SOLE: f64 = 0.999;
 #[derive(Clone, Debug)]
 pub struct HcsfqRule {
     estimator: RateEstimator,
-    flows: FlowTable<Stream>,
+    flows: FlowTable<RateStream>,
     tenant: Tenant,
     tenants: FlowTable<FairShare>,
     weights: ByClass<f64>,
     law: FairShareLaw,
     /// The link's node of the tree: what each tenant may pass on.
     link: FairShare,
-    capacity: Capacity,
+    capacity: NodeCapacity,
     overflows: Overflows,
     threshold: Size,
     /// The arriving packet is to be dropped, settled when it was offered.
@@ -116,11 +118,11 @@ impl HcsfqRule {
     /// What a tenant of this weight that sends so much may pass on. The link's fair share is its
     /// capacity, and one that sends nearly all that comes has the whole link.
     #[inline]
-    fn part_of(&self, sends: f64, weight: f64) -> Capacity {
+    fn part_of(&self, sends: f64, weight: f64) -> NodeCapacity {
         let alpha = self.link.alpha();
         let shared = alpha > 0.0 && sends < SOLE * self.link.arrival_rate();
         let rate = if shared { alpha * weight } else { self.capacity.rate };
-        Capacity { rate, most: rate }
+        NodeCapacity { rate, most: rate }
     }
 }
 
@@ -129,14 +131,14 @@ impl Policy for HcsfqRule {
     /// tenants' fair share with the tenant's rate as its label, and the flows' with the flow's.
     #[inline]
     fn offered(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, dice: &mut Rng) {
-        let flow = self.flows.renew(pkt.flow, Stream::default());
+        let flow = self.flows.renew(pkt.flow, RateStream::default());
         self.flows[flow].update(&self.estimator, now, pkt.len);
         let label = self.flows[flow].rate();
         let at = self.tenants.renew(self.tenant.of(pkt), FairShare::since(now));
         let tenant = &mut self.tenants[at];
         self.doomed = tenant.drops(label, dice.uniform());
         let short = is_short(self.threshold, queue.backlog());
-        let arrival = Arrival { now, len: pkt.len, dropped: self.doomed, short };
+        let arrival = ShareArrival { now, len: pkt.len, dropped: self.doomed, short };
         tenant.count(&self.law, arrival);
         self.link.count(&self.law, arrival);
         let weight = self.weights.of(pkt.class as usize);
@@ -220,7 +222,7 @@ impl Entry for Hcsfq {
                 least: config.least.get(),
             },
             link: FairShare::default(),
-            capacity: Capacity { rate, most: rate / config.weights.extent().0 },
+            capacity: NodeCapacity { rate, most: rate / config.weights.extent().0 },
             overflows: Overflows::new(config.overflow.get(), config.overflow_most.get()),
             threshold: config.threshold,
             doomed: false,
@@ -231,7 +233,7 @@ impl Entry for Hcsfq {
     fn state_bytes(config: &HcsfqConfig, _: &Link) -> u64 {
         core::mem::size_of::<HcsfqRule>() as u64
             + config.weights.given().len() as u64 * 8
-            + FlowTable::<Stream>::state_bytes(config.flows)
+            + FlowTable::<RateStream>::state_bytes(config.flows)
             + FlowTable::<FairShare>::state_bytes(config.tenants)
     }
 

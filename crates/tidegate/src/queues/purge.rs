@@ -268,17 +268,17 @@ impl Policy for PurgeRule {
         self.catch_up(now, backlog.bytes);
         self.offered += pkt.len as u64;
         self.offenders.offered(pkt.len);
-        if self.config.input == Input::Offered {
+        if self.config.input == CountedPackets::Offered {
             self.price.arrived(pkt.len as f64 * self.per_byte);
         }
-        if self.config.count == Input::Offered {
+        if self.config.count == CountedPackets::Offered {
             self.sketch.add(pkt.flow);
         }
         if backlog.bytes > self.target_bytes {
             let position = dice.below(backlog.packets as u64) as usize;
             let counts = match self.config.weigh {
-                Weigh::Packets => 1,
-                Weigh::Bytes => queue.len_at(position),
+                SampleWeight::Packets => 1,
+                SampleWeight::Bytes => queue.len_at(position),
             };
             self.cache.hit_by(queue.flow_at(position), counts);
             // Then whoever is new in the cache takes over another's share.
@@ -323,10 +323,10 @@ impl Policy for PurgeRule {
 
     #[inline]
     fn admitted(&mut self, _: Time, pkt: &Packet, queue: &impl QueueView) {
-        if self.config.input == Input::Admitted {
+        if self.config.input == CountedPackets::Admitted {
             self.price.arrived(pkt.len as f64 * self.per_byte);
         }
-        if self.config.count == Input::Admitted {
+        if self.config.count == CountedPackets::Admitted {
             self.count_admitted(pkt.flow);
         }
         if self.config.push_out == PushOut::On {

@@ -276,12 +276,12 @@ impl RedRule {
 /// The correction by the count, as the divisor of p_a = p_b / room. A room of p_b or less means
 /// certainty; `None` means p_a = 0.
 #[inline]
-fn spread(p_b: f64, count: f64, wait: Wait) -> Option<f64> {
+fn spread(p_b: f64, count: f64, wait: SignalSpacing) -> Option<f64> {
     let product = count * p_b;
     match wait {
-        Wait::Off => Some(1.0 - product),
-        Wait::On if product < 1.0 => None,
-        Wait::On => Some(2.0 - product),
+        SignalSpacing::Off => Some(1.0 - product),
+        SignalSpacing::On if product < 1.0 => None,
+        SignalSpacing::On => Some(2.0 - product),
     }
 }
 
@@ -355,12 +355,12 @@ mod tests {
     #[test]
     fn golden_p_a() {
         let p_a = |count, wait| spread(0.01, count, wait).map(|room| 0.01 / room);
-        close(p_a(50.0, Wait::Off).unwrap(), 0.02);
-        close(p_a(99.0, Wait::Off).unwrap(), 1.0);
-        assert_eq!(p_a(99.0, Wait::On), None);
-        close(p_a(150.0, Wait::On).unwrap(), 0.02);
+        close(p_a(50.0, SignalSpacing::Off).unwrap(), 0.02);
+        close(p_a(99.0, SignalSpacing::Off).unwrap(), 1.0);
+        assert_eq!(p_a(99.0, SignalSpacing::On), None);
+        close(p_a(150.0, SignalSpacing::On).unwrap(), 0.02);
         // Where waiting ends, the die decides.
-        assert_eq!(spread(0.25, 4.0, Wait::On), Some(1.0));
+        assert_eq!(spread(0.25, 4.0, SignalSpacing::On), Some(1.0));
     }
 
     /// A tenth of a second of 1000-byte packets at 10 Mbit/s are 125 packet times; ns-2 takes one

@@ -4,8 +4,8 @@ mod presets;
 
 use crate::config::ConfigError;
 use crate::packet::Packet;
-use crate::parts::drop_history::{Account, DropHistory, Keep, MOST_LISTS};
-use crate::parts::pre_filter::{FilterLaw, Monitored, Record};
+use crate::parts::drop_history::{DropHistory, FlowHistory, Keep, MOST_LISTS};
+use crate::parts::pre_filter::{FilterLaw, FlowRecord, Monitored};
 use crate::policy::{Fifo, Policy, QueueView, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
 use crate::queues::red::{IdleDecay, Leniency, RedConfig, RedRule};
@@ -252,18 +252,18 @@ impl RedPdRule {
 
 /// An identified flow: it is monitored from now on, or dropped from more.
 fn tighten(
-    account: &mut Account<Monitored>,
+    account: &mut FlowHistory<Monitored>,
     now: Time,
     length: Span,
     p_use: f64,
     mean: f64,
-    test: Test,
+    test: ResponseTest,
 ) {
     let pre = p_use * account.lost() as f64 / mean;
     let monitored = match &mut account.own {
         None => account.own.insert(Monitored::new(pre.min(2.0 * p_use).min(0.5), now)),
         Some(monitored) => {
-            if test == Test::On {
+            if test == ResponseTest::On {
                 monitored.test();
             }
             monitored.tighten(now, pre);
@@ -271,7 +271,7 @@ fn tighten(
         }
     };
     let (arrived, gone) = (account.arrived as f64, account.gone as f64);
-    monitored.record(Record { rate: arrived / length.as_secs(), loss: gone / arrived });
+    monitored.record(FlowRecord { rate: arrived / length.as_secs(), loss: gone / arrived });
 }
 
 impl Policy for RedPdRule {

@@ -14,7 +14,7 @@ use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
 use crate::rng::Rng;
 use crate::units::{Prob, Rate, Span, Time};
 pub use bin_set::Bin;
-use bin_set::Set;
+use bin_set::BinSet;
 pub use closed_form::{misclassification, polluted_bins};
 pub use params::*;
 
@@ -47,9 +47,9 @@ pub struct SfbRule {
     room: f64,
     /// How many bins of each level hold something.
     in_use: [u32; MAX_LEVELS],
-    active: Set,
+    active: BinSet,
     /// The bins of the next generation (rehash `double`); their qlen stay 0.
-    warming: Set,
+    warming: BinSet,
     /// Which hash functions are in use; a packet remembers in its tag under which it was counted.
     generation: u32,
     rehash: Every,
@@ -66,7 +66,7 @@ pub struct SfbRule {
 }
 
 /// What the bins say of an arriving packet.
-struct Seen {
+struct BinsSeen {
     p_min: u32,
     condemned: bool,
     full: bool,
@@ -75,16 +75,16 @@ struct Seen {
 impl SfbRule {
     fn new(config: &SfbConfig, link: &Link, dice: &mut Rng) -> SfbRule {
         let mut hash_dice = Rng::from_seed(dice.bits());
-        let mut active = Set::new(config.levels, config.bins, config.hold);
+        let mut active = BinSet::new(config.levels, config.bins, config.hold);
         active.bins.rekey(&mut hash_dice);
         let mut warming = match config.rehash {
-            Rehash::Double => active.clone(),
-            Rehash::Off | Rehash::Moving => Set::new(1, 1, Span::ZERO),
+            RehashRule::Double => active.clone(),
+            RehashRule::Off | RehashRule::Moving => BinSet::new(1, 1, Span::ZERO),
         };
         let rehash = match config.rehash {
-            Rehash::Off => Every::never(),
-            Rehash::Moving => Every::new(config.rehash_interval),
-            Rehash::Double => {
+            RehashRule::Off => Every::never(),
+            RehashRule::Moving => Every::new(config.rehash_interval),
+            RehashRule::Double => {
                 warming.bins.rekey(&mut hash_dice);
                 Every::new(config.rehash_interval)
             }
@@ -154,7 +154,7 @@ impl SfbRule {
         let overdue = self.rehash.overdue(now);
         self.rehash.skip(overdue.saturating_sub(CATCH_UP));
         while self.rehash.step(now).is_some() {
-            if self.config.rehash == Rehash::Double {
+            if self.config.rehash == RehashRule::Double {
                 core::mem::swap(&mut self.active, &mut self.warming);
                 self.warming.bins.rekey(&mut self.hash_dice);
                 self.warming.clear();
@@ -169,7 +169,7 @@ impl SfbRule {
     }
 
     fn schedule_warm_up(&mut self) {
-        if self.config.rehash == Rehash::Double {
+        if self.config.rehash == RehashRule::Double {
             let window = self.config.rehash_interval.as_nanos() as f64 * self.config.warm_up.get();
             self.warm_from =
                 Time::from_nanos(self.rehash.due().as_nanos().saturating_sub(window as u64));
@@ -178,7 +178,7 @@ impl SfbRule {
 
     /// The head of Fig. 1: updates the bins of the arriving packet and finds the least p_m.
     #[inline]
-    fn look(&mut self, now: Time, flow: u64) -> Seen {
+    fn look(&mut self, now: Time, flow: u64) -> BinsSeen {
         let (mut p_min, mut full, mut open) = (ONE, false, false);
         self.here = self.active.bins.places(flow);
         for level in 0..self.active.bins.levels() {
@@ -203,7 +203,11 @@ impl SfbRule {
                 self.warm(now, flow);
             }
         }
-        Seen { p_min, condemned, full: full && (self.config.drop_rule == DropRule::Any || !open) }
+        BinsSeen {
+            p_min,
+            condemned,
+            full: full && (self.config.drop_rule == DropRule::Any || !open),
+        }
     }
 
     /// Whether a bin that holds `qlen` is full.

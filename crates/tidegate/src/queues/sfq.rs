@@ -10,7 +10,7 @@ use crate::parts::host_shares::HostShares;
 use crate::parts::isolation::{Isolation, needs_flows};
 use crate::parts::longest::By;
 use crate::parts::round_robin::{self, RoundRobin};
-use crate::parts::spread::{Classes, Map};
+use crate::parts::spread::{Classifier, Map};
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::{Rng, mix};
 use crate::units::{Span, Time};
@@ -55,7 +55,7 @@ const LEAST_PERTURB: Span = Span::from_millis(1);
 #[derive(Clone, Debug)]
 pub struct Sfq {
     robin: RoundRobin,
-    classes: Classes,
+    classes: Classifier,
     map: Map,
     isolation: Isolation,
     bins: u32,
@@ -65,21 +65,21 @@ pub struct Sfq {
     epoch: u64,
     perturb: Every,
     /// ns-2's rule.
-    ns2: Option<Ns2>,
+    ns2: Option<Ns2Limit>,
 }
 
 /// ns-2's rule in packets: the limit, and a bin's part of it.
 #[derive(Clone, Copy, Debug)]
-struct Ns2 {
+struct Ns2Limit {
     limit: u64,
     part: u64,
     bins: u64,
 }
 
-impl Ns2 {
-    fn new(bins: u32, link: &Link) -> Ns2 {
+impl Ns2Limit {
+    fn new(bins: u32, link: &Link) -> Ns2Limit {
         let limit = link.limit_packets() as u64;
-        Ns2 { limit, part: limit / bins as u64, bins: bins as u64 }
+        Ns2Limit { limit, part: limit / bins as u64, bins: bins as u64 }
     }
 
     /// Whether a packet is refused whose bin has `used` packets, of `all` that wait. Not with an
@@ -122,8 +122,9 @@ impl Sfq {
         let steps = self.perturb.overdue(now);
         self.perturb.skip(steps);
         self.epoch += steps;
-        self.classes = Classes::keyed(self.map, self.bins, mix(self.key.wrapping_add(self.epoch)))
-            .with_isolation(self.isolation);
+        self.classes =
+            Classifier::keyed(self.map, self.bins, mix(self.key.wrapping_add(self.epoch)))
+                .with_isolation(self.isolation);
         let classes = &self.classes;
         self.robin.deal_anew(|pkt| classes.of(pkt));
     }
@@ -222,7 +223,7 @@ impl Entry for Sfq {
         Ok(Sfq {
             robin: RoundRobin::new(config.bins as usize, config.longest, overflow, link)
                 .with_hosts(hosts),
-            classes: Classes::keyed(config.map, config.bins, mix(key))
+            classes: Classifier::keyed(config.map, config.bins, mix(key))
                 .with_isolation(config.isolation),
             map: config.map,
             isolation: config.isolation,
@@ -234,7 +235,7 @@ impl Entry for Sfq {
             } else {
                 Every::new(config.perturb)
             },
-            ns2: (config.overflow == SfqVictim::Ns2).then(|| Ns2::new(config.bins, &link)),
+            ns2: (config.overflow == SfqVictim::Ns2).then(|| Ns2Limit::new(config.bins, &link)),
         })
     }
 

@@ -8,11 +8,11 @@ use crate::packet::{Asks, Ecn, Packet};
 use crate::parts::host_shares::HostShares;
 use crate::parts::isolation::Isolation;
 use crate::parts::lines::Lines;
-use crate::parts::spread::Spread;
+use crate::parts::spread::FlowSpread;
 use crate::parts::turns::Turns;
 use crate::policy::{Policy, Signal, Verdict};
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
-use crate::queues::red::{ByteOrder, Certain, Gentle, Mode, RedConfig, RedRule, Wait};
+use crate::queues::red::{ByteOrder, Certain, Gentle, Mode, RedConfig, RedRule, SignalSpacing};
 use crate::rng::Rng;
 use crate::units::{Prob, Size, Span, Time};
 
@@ -35,7 +35,7 @@ crate::params! {
         mode: Mode = Mode::Packets;
         byte_order: ByteOrder = ByteOrder::After;
         gentle: Gentle = Gentle::Off;
-        wait: Wait = Wait::Off;
+        wait: SignalSpacing = SignalSpacing::Off;
         ecn: Signal = Signal::Mark;
         mark_above_max: Certain = Certain::Drop;
     }
@@ -49,7 +49,7 @@ pub struct SfqRed {
     reds: Vec<RedRule>,
     turns: Turns,
     backlog: Backlog,
-    spread: Spread,
+    spread: FlowSpread,
     isolation: Isolation,
     hosts: HostShares,
     link: Link,
@@ -200,7 +200,7 @@ impl Entry for SfqRed {
             reds: vec![red; bins],
             turns: Turns::new(bins),
             backlog: Backlog::default(),
-            spread: Spread::new(config.bins, &mut dice),
+            spread: FlowSpread::new(config.bins, &mut dice),
             isolation: config.isolation,
             hosts: HostShares::new(config.isolation.divide(), config.bins, &mut dice),
             link,

@@ -9,7 +9,7 @@ use crate::parts::bins::{Bins, FlowBins};
 use crate::parts::token_bucket::TokenBucket;
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
-use crate::queues::red::{Certain, Gentle, RedConfig, RedRule, Wait, share};
+use crate::queues::red::{Certain, Gentle, RedConfig, RedRule, SignalSpacing, share};
 use crate::rng::Rng;
 use crate::units::{Bytes, Prob, Rate, Size, Time};
 
@@ -60,7 +60,7 @@ crate::params! {
         max: Size = Size::Bytes(160_000);
         weight: f64 = 0.002;
         gentle: Gentle = Gentle::Off;
-        wait: Wait = Wait::Off;
+        wait: SignalSpacing = SignalSpacing::Off;
         ecn: Signal = Signal::Mark;
         mark_above_max: Certain = Certain::Drop;
     }

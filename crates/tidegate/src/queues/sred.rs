@@ -14,7 +14,7 @@ pub type Sred = Fifo<SredRule>;
 
 choices! {
     /// Who is dropped from.
-    pub enum DropRule {
+    pub enum DropVictim {
         /// All alike (ott1999 §4).
         Simple = "simple",
         /// Packets that are hits more than others (ott1999 §5).
@@ -34,7 +34,7 @@ crate::params! {
         /// What a packet that comes while the list fills is to the hit frequency.
         filling: Filling = Filling::Miss, "", 0 ..= 0;
         /// Who is dropped from: all alike, or packets that are hits more than others.
-        law: DropRule = DropRule::Full, "", 0 ..= 0;
+        law: DropVictim = DropVictim::Full, "", 0 ..= 0;
         /// The largest drop probability of a packet that is no hit.
         probability: Prob = Prob::clip(0.15), "p_max", 0.0 ..= 1.0;
         /// So many flows bring the drop probability to its full height; with fewer it falls with
@@ -51,7 +51,7 @@ crate::params! {
 #[derive(Clone, Debug)]
 pub struct SredRule {
     zombies: Zombies,
-    law: DropRule,
+    law: DropVictim,
     max_p: f64,
     many: f64,
     /// Where drops begin and where they are at their height, in the unit of the limit.
@@ -92,8 +92,8 @@ impl SredRule {
         let few = (self.many * p).max(1.0);
         let die = die * few * few;
         match self.law {
-            DropRule::Full if self.hit => die * p < p_sred * (p + 1.0),
-            DropRule::Simple | DropRule::Full => die < p_sred,
+            DropVictim::Full if self.hit => die * p < p_sred * (p + 1.0),
+            DropVictim::Simple | DropVictim::Full => die < p_sred,
         }
     }
 }
@@ -153,7 +153,7 @@ impl Entry for Sred {
         Preset {
             name: "simple",
             doc: "simple SRED with the same",
-            config: |_| SredConfig { law: DropRule::Simple, ..SredConfig::default() },
+            config: |_| SredConfig { law: DropVictim::Simple, ..SredConfig::default() },
         },
         Preset {
             name: "port",

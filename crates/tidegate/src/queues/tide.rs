@@ -12,14 +12,14 @@ use crate::policy::{Signal, Verdict};
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, MarkReason, Qdisc, Sink};
 use crate::units::{Size, Time};
 use factors::{Factors, of_the_round};
-use lines::Lines;
+use lines::TideLines;
 pub use presets::TideConfig;
 
 /// Two FIFOs behind virtual lines of their flows: `docs/tide/specification.md`.
 #[derive(Clone, Debug)]
 pub struct Tide {
     rule: TideRule,
-    lines: Lines,
+    lines: TideLines,
     link: Link,
 }
 
@@ -30,14 +30,14 @@ const MOST: u64 = 1 << 30;
 
 /// What a row keeps of the flows that meet in one place.
 #[derive(Clone, Copy, Debug, Default)]
-struct Cell {
+struct RowCell {
     /// The byte of the round at which their virtual backlog ends, modulo 2^32.
     bid: u32,
     /// Above which virtual backlog the next signal goes out.
     level: u32,
 }
 
-impl Cell {
+impl RowCell {
     /// How far its bid lies ahead of `round`, in bytes.
     #[inline]
     fn ahead(self, round: u32) -> u32 {
@@ -48,10 +48,10 @@ impl Cell {
 /// The rule of Tide.
 #[derive(Clone, Debug)]
 pub struct TideRule {
-    cells: Bins<Cell>,
+    cells: Bins<RowCell>,
     /// After how many flows, in 2^-16, so many cells of a row are expected to be taken.
     flows_of: Vec<u32>,
-    pace: Pace,
+    pace: RoundPace,
     passes: Every,
     last: Time,
     /// R, in 2^-32 bytes.
@@ -63,12 +63,12 @@ pub struct TideRule {
     /// M, in bytes.
     allowed: u64,
     factors: Factors,
-    set: Set,
+    set: TideConstants,
 }
 
 /// What follows from the parameters alone.
 #[derive(Clone, Copy, Debug)]
-struct Set {
+struct TideConstants {
     /// The line's rate, in the unit of the fair rate.
     line: u64,
     horizon: u64,
@@ -93,7 +93,7 @@ struct Counted {
 
 /// How fast the round turns with so much waiting.
 #[derive(Clone, Copy, Debug)]
-struct Pace {
+struct RoundPace {
     aim: u64,
     fastest: u64,
     slowest: u64,
@@ -101,7 +101,7 @@ struct Pace {
     above: u64,
 }
 
-impl Pace {
+impl RoundPace {
     /// kappa, in 2^-16.
     #[inline]
     fn with(&self, waits: u64) -> u64 {
@@ -138,7 +138,7 @@ impl TideRule {
 
     #[inline]
     fn counted(&self, pkt: &Packet, room: u64) -> Counted {
-        let Set { first, step, allowance, horizon, .. } = self.set;
+        let TideConstants { first, step, allowance, horizon, .. } = self.set;
         if self.factors.are_one() {
             let len = pkt.len.min(MOST as u32);
             return Counted { factor: ONE, len, may: self.allowed.min(room) as u32, first, step };
@@ -185,7 +185,7 @@ impl TideRule {
             for cell in self.cells.level_mut(row) {
                 let ahead = cell.ahead(round) > 0;
                 taken += usize::from(ahead);
-                *cell = if ahead { *cell } else { Cell { bid: round, level: 0 } };
+                *cell = if ahead { *cell } else { RowCell { bid: round, level: 0 } };
             }
             seen += self.flows_of[taken] as u64;
             first = if row == 0 { taken } else { first };
@@ -209,7 +209,7 @@ impl TideRule {
     #[cold]
     fn forget(&mut self, now: Time) {
         let bid = self.whole_round();
-        self.cells.iter_mut().for_each(|cell| *cell = Cell { bid, level: 0 });
+        self.cells.iter_mut().for_each(|cell| *cell = RowCell { bid, level: 0 });
         self.flows = ONE;
         self.factors.forget();
         self.share();

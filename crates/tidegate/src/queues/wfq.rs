@@ -8,7 +8,7 @@ use crate::parts::class_lines::ClassLines;
 use crate::parts::fair_clock::Order;
 use crate::parts::host_shares::HostShares;
 use crate::parts::isolation::{Isolation, needs_flows};
-use crate::parts::spread::{Classes, Map, Ways};
+use crate::parts::spread::{Classifier, HashWays, Map};
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
 use crate::units::{Size, Span, Time};
@@ -43,7 +43,7 @@ crate::params! {
 /// Weighted fair queueing with a fixed part of the buffer for each class.
 #[derive(Clone, Debug)]
 pub struct Wfq {
-    classes: Classes,
+    classes: Classifier,
     held: ClassLines,
     /// B_i, in the unit of the link's limit.
     buffers: Vec<Size>,
@@ -177,7 +177,7 @@ impl Entry for Wfq {
 
     fn build(config: &WfqConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
         needs_flows(config.isolation, config.map == Map::Flow)?;
-        let classes = Classes::new(config.map, config.classes, config.ways, &mut dice);
+        let classes = Classifier::new(config.map, config.classes, config.ways, &mut dice);
         let hosts = HostShares::new(config.isolation.divide(), config.classes, &mut dice);
         Ok(Wfq {
             classes: classes.with_isolation(config.isolation),
@@ -195,7 +195,7 @@ impl Entry for Wfq {
         core::mem::size_of::<Wfq>() as u64
             + ClassLines::bytes(classes, link)
             + buffers
-            + Ways::bytes(config.classes, config.ways)
+            + HashWays::bytes(config.classes, config.ways)
             + HostShares::bytes(config.isolation.divide(), config.classes)
     }
 

@@ -27,9 +27,9 @@ impl core::error::Error for UnitError {}
 const SHOWN: usize = 6;
 
 /// One unit: how it is written, and how many of the base unit it is.
-type Unit = (&'static str, f64);
+type UnitName = (&'static str, f64);
 
-const TIME_UNITS: &[Unit] = &[
+const TIME_UNITS: &[UnitName] = &[
     ("s", 1e9),
     ("ms", 1e6),
     ("us", 1e3),
@@ -39,7 +39,7 @@ const TIME_UNITS: &[Unit] = &[
     ("µs", 1e3),
     ("μs", 1e3),
 ];
-const BYTE_UNITS: &[Unit] = &[
+const BYTE_UNITS: &[UnitName] = &[
     ("B", 1.0),
     ("kB", 1e3),
     ("MB", 1e6),
@@ -51,7 +51,7 @@ const BYTE_UNITS: &[Unit] = &[
     ("bytes", 1.0),
     ("byte", 1.0),
 ];
-const RATE_UNITS: &[Unit] = &[
+const RATE_UNITS: &[UnitName] = &[
     ("bit/s", 1.0),
     ("kbit/s", 1e3),
     ("Mbit/s", 1e6),
@@ -71,7 +71,7 @@ const RATE_UNITS: &[Unit] = &[
     ("kB/s", 8e3),
     ("GB/s", 8e9),
 ];
-const PACKET_UNITS: &[Unit] = &[("packets", 1.0), ("packet", 1.0), ("pkts", 1.0), ("pkt", 1.0)];
+const PACKET_UNITS: &[UnitName] = &[("packets", 1.0), ("packet", 1.0), ("pkts", 1.0), ("pkt", 1.0)];
 
 /// Splits `"10 Mbit/s"` into its number and its unit.
 fn split(text: &str) -> Result<(f64, &str), UnitError> {
@@ -102,7 +102,12 @@ fn refuse(text: &str, why: impl Into<String>) -> UnitError {
 }
 
 /// The number of base units in `text`, a whole number, at most 2^63.
-fn parse_units(text: &str, what: &str, units: &[Unit], example: &str) -> Result<u64, UnitError> {
+fn parse_units(
+    text: &str,
+    what: &str,
+    units: &[UnitName],
+    example: &str,
+) -> Result<u64, UnitError> {
     let (value, unit) = split(text)?;
     if unit.is_empty() {
         return Err(refuse(text, format!("{what} needs a unit, as in \"{example}\"")));
@@ -124,7 +129,7 @@ fn whole(text: &str, value: f64, what: &str) -> Result<u64, UnitError> {
 }
 
 /// The sentence for a unit that is not one of `units`: a guess where the mistake is a usual one.
-fn wrong_unit(value: f64, unit: &str, what: &str, units: &[Unit]) -> String {
+fn wrong_unit(value: f64, unit: &str, what: &str, units: &[UnitName]) -> String {
     let bits = match unit {
         "bps" => Some(("bit/s", "B/s")),
         "kbps" | "Kbps" => Some(("kbit/s", "kB/s")),
@@ -148,7 +153,7 @@ fn wrong_unit(value: f64, unit: &str, what: &str, units: &[Unit]) -> String {
 }
 
 /// The value in the largest unit of `units` that leaves no more than `digits` decimals.
-fn write_units(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) -> fmt::Result {
+fn write_units(f: &mut fmt::Formatter<'_>, value: u64, units: &[UnitName]) -> fmt::Result {
     for &(name, factor) in units {
         let scaled = value as f64 / factor;
         if scaled >= 1.0 {

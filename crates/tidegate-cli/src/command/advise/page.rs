@@ -1,5 +1,5 @@
 //! The answer for people: one screen.
-use tidegate_lab::advise::{Advice, Choice, Conclusion, Conduct, Promise, Senders};
+use tidegate_lab::advise::{Advice, Choice, Conclusion, GroupConduct, Promise, Senders};
 use tidegate_report::page::{Block, Page};
 use tidegate_report::{Figure, human};
 
@@ -95,7 +95,7 @@ fn senders(groups: &[Senders]) -> Vec<Vec<String>> {
     let head = ["group", "count", "what", "round trip", "each", "lost"].map(String::from);
     let row = |group: &Senders| {
         let lost = match group.conduct {
-            Conduct::Flood | Conduct::Thin => human::NONE.into(),
+            GroupConduct::Flood | GroupConduct::Thin => human::NONE.into(),
             _ => human::percent(group.lost),
         };
         vec![
@@ -112,12 +112,12 @@ fn senders(groups: &[Senders]) -> Vec<Vec<String>> {
 
 fn what(group: &Senders) -> String {
     let what = match group.conduct {
-        Conduct::Users => "TCP, reacts",
-        Conduct::Short => "TCP, ends",
-        Conduct::Flood => "heeds nothing",
-        Conduct::Thin => "asks for little",
-        Conduct::Quic => "QUIC",
-        Conduct::Untold => "may react",
+        GroupConduct::Users => "TCP, reacts",
+        GroupConduct::Short => "TCP, ends",
+        GroupConduct::Flood => "heeds nothing",
+        GroupConduct::Thin => "asks for little",
+        GroupConduct::Quic => "QUIC",
+        GroupConduct::Untold => "may react",
         _ => "other",
     };
     let ecn = if group.ecn { ", ECN" } else { "" };

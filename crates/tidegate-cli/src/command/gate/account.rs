@@ -2,30 +2,30 @@
 use serde_json::{Map, Value, json};
 use tidegate::{Bytes, MarkReason, Span};
 use tidegate_gateway::machine::failopen::Passed;
-use tidegate_gateway::watch::counters::{Account, Counters, Loss, Tally};
+use tidegate_gateway::watch::counters::{Account, DirectionCounters, LossReason, Tally};
 use tidegate_gateway::watch::record::Recorded;
 use tidegate_report::page::{Block, Page};
 use tidegate_report::table::Look;
 use tidegate_report::{Figure, human};
 
-use super::notes::Links;
-use super::ready::Ended;
+use super::notes::LinkCount;
+use super::ready::EndedGate;
 use crate::failure::Failure;
 use crate::output;
 
 /// A plan as pairs of a name and a text.
-pub type Lines = Vec<(String, String)>;
+pub type PlanLines = Vec<(String, String)>;
 
 /// Prints plans, one for each link: as JSON an object, or a list of them if there are several.
 ///
 /// # Errors
 /// They cannot be written.
-pub fn print_plans(plans: &[Lines], json: bool) -> Result<(), Failure> {
+pub fn print_plans(plans: &[PlanLines], json: bool) -> Result<(), Failure> {
     if json {
-        return print_documents(plans.iter().map(named).collect(), Links::of(plans.len()));
+        return print_documents(plans.iter().map(named).collect(), LinkCount::of(plans.len()));
     }
     let width = plans.iter().flatten().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let page = |lines: &Lines| {
+    let page = |lines: &PlanLines| {
         lines.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect::<String>()
     };
     output::print(&plans.iter().map(page).collect::<Vec<_>>().join("\n"))
@@ -36,7 +36,7 @@ pub fn print_plans(plans: &[Lines], json: bool) -> Result<(), Failure> {
 ///
 /// # Errors
 /// It cannot be written.
-pub fn print(ended: &[Ended], links: Links, json: bool) -> Result<(), Failure> {
+pub fn print(ended: &[EndedGate], links: LinkCount, json: bool) -> Result<(), Failure> {
     if json {
         print_documents(ended.iter().map(document).collect(), links)
     } else {
@@ -44,18 +44,18 @@ pub fn print(ended: &[Ended], links: Links, json: bool) -> Result<(), Failure> {
     }
 }
 
-fn print_documents(mut documents: Vec<Value>, links: Links) -> Result<(), Failure> {
+fn print_documents(mut documents: Vec<Value>, links: LinkCount) -> Result<(), Failure> {
     let document = match (links, documents.pop()) {
-        (Links::One, None) => return Ok(()),
-        (Links::One, Some(document)) => document,
-        (Links::Several, last) => documents.into_iter().chain(last).collect(),
+        (LinkCount::One, None) => return Ok(()),
+        (LinkCount::One, Some(document)) => document,
+        (LinkCount::Several, last) => documents.into_iter().chain(last).collect(),
     };
     output::print(&format!("{document:#}\n"))
 }
 
 /// How things stand after `span`, in a line.
 pub fn status(span: Span, account: &Account) -> String {
-    let Counters { received, sent, held, .. } = account.managed;
+    let DirectionCounters { received, sent, held, .. } = account.managed;
     let marked: u64 = account.managed.marked.iter().sum();
     format!(
         "{:.0} s: received {}, sent {}, lost {}, marked {marked}, held {}; back {}",
@@ -68,11 +68,11 @@ pub fn status(span: Span, account: &Account) -> String {
     )
 }
 
-fn named(lines: &Lines) -> Value {
+fn named(lines: &PlanLines) -> Value {
     Value::Object(lines.iter().map(|(name, text)| (name.clone(), text.clone().into())).collect())
 }
 
-fn document(Ended { config, plan, span, account, passed, recorded }: &Ended) -> Value {
+fn document(EndedGate { config, plan, span, account, passed, recorded }: &EndedGate) -> Value {
     let recorded = recorded
         .as_ref()
         .map(|r| json!({ "written": r.written, "unwritten": r.unwritten, "bytes": r.bytes, "trouble": r.trouble }));
@@ -87,10 +87,10 @@ fn document(Ended { config, plan, span, account, passed, recorded }: &Ended) -> 
     })
 }
 
-fn direction(counters: &Counters, passed: Passed) -> Value {
+fn direction(counters: &DirectionCounters, passed: Passed) -> Value {
     let tally = |t: Tally| json!({ "frames": t.frames, "bytes": t.bytes });
     let lost: Map<_, _> =
-        Loss::all().map(|why| (why.name().into(), tally(counters.lost(why)))).collect();
+        LossReason::all().map(|why| (why.name().into(), tally(counters.lost(why)))).collect();
     let marked: Map<_, _> = MarkReason::ALL
         .iter()
         .map(|&why| (why.name().into(), counters.marked[why as usize].into()))
@@ -111,12 +111,12 @@ fn direction(counters: &Counters, passed: Passed) -> Value {
 
 /// Frames that the kernel's program has counted at an interface, and that never came to us. Nobody
 /// heard the interface, as in the moment after it has come up again.
-fn unheard(counters: &Counters, passed: Passed) -> u64 {
+fn unheard(counters: &DirectionCounters, passed: Passed) -> u64 {
     (passed.taken + passed.unmanaged).saturating_sub(counters.received.frames + counters.missed)
 }
 
 /// The account as a table.
-fn page(Ended { plan, span, account, passed, recorded, .. }: &Ended) -> String {
+fn page(EndedGate { plan, span, account, passed, recorded, .. }: &EndedGate) -> String {
     let (settings, span) = (plan.settings(), *span);
     let by = |label: Option<&str>| label.map(|label| format!(" ({label})")).unwrap_or_default();
     let back = by(settings.back.as_ref().map(|way| way.label.as_str()));
@@ -126,15 +126,16 @@ fn page(Ended { plan, span, account, passed, recorded, .. }: &Ended) -> String {
         format!("{} -> {}{back}", settings.outer, settings.inner),
     ];
     let both = [&account.managed, &account.reverse];
-    let sizes = |name: &str, of: &dyn Fn(&Counters) -> Tally| {
+    let sizes = |name: &str, of: &dyn Fn(&DirectionCounters) -> Tally| {
         [name.into(), size(of(both[0]), span), size(of(both[1]), span)]
     };
-    let counts = |name: &str, of: &dyn Fn(&Counters) -> u64| {
+    let counts = |name: &str, of: &dyn Fn(&DirectionCounters) -> u64| {
         [name.into(), count(of(both[0])), count(of(both[1]))]
     };
     let mut rows = vec![head, sizes("received", &|c| c.received), sizes("sent", &|c| c.sent)];
-    let mut rare: Vec<[String; 3]> =
-        Loss::all().map(|why| sizes(&format!("lost: {}", why.name()), &|c| c.lost(why))).collect();
+    let mut rare: Vec<[String; 3]> = LossReason::all()
+        .map(|why| sizes(&format!("lost: {}", why.name()), &|c| c.lost(why)))
+        .collect();
     rare.extend(
         MarkReason::ALL
             .iter()

@@ -9,24 +9,24 @@ use tidegate_gateway::path::sort::Class;
 use tidegate_gateway::run::plan::Settings;
 use tidegate_gateway::run::pump::Waits;
 use tidegate_gateway::run::way::Way;
-use tidegate_gateway::watch::offenders::Rules;
+use tidegate_gateway::watch::offenders::OffenderRules;
 use tidegate_lab::nearest::did_you_mean;
 use tidegate_lab::reader::{
-    Document, Entry, File, Kind, Node, Reader, Table, cut, name_of, scalar,
+    FileKind, Node, Reader, Table, TomlDocument, TomlEntry, TomlValue, cut, name_of, scalar,
 };
 use tidegate_lab::{Problem, Problems, QueueSpec};
 
 use super::keys::{
     ClassParams, LinkParams, MARKS, OF_CLASS, OF_FILE, OF_LINK, OF_WAY, Priority, WayParams,
 };
-use super::link::{LinkConfig, Wanted};
+use super::link::{LinkConfig, WantedDirection};
 use super::on_exit::OnExit;
-use super::served::{Address, Http, Served, What};
-use super::source::{Config, FIXED, Source};
+use super::served::{HostPort, Http, ServeTarget, Served};
+use super::source::{Config, FIXED, GateFile};
 
 /// What such a file is.
-const FILE: File =
-    File { kind: "a gate's file", least: "one [[link]] with in, out, rate and queue" };
+const FILE: FileKind =
+    FileKind { kind: "a gate's file", least: "one [[link]] with in, out, rate and queue" };
 
 /// What the file `path` says.
 ///
@@ -43,12 +43,12 @@ pub fn open(path: &Path) -> Result<Config, Problems> {
 pub fn parse(bytes: &[u8], path: &Path) -> Result<Config, Problems> {
     let file = &path.display().to_string();
     let text = FILE.text(bytes, file)?;
-    let doc = Document { file, text, sets: &[] };
+    let doc = TomlDocument { file, text, sets: &[] };
     let root = doc.read().map_err(|found| {
         let found = found.into_iter().map(in_brackets).collect();
         Problems::new(found).expect("a failure has at least one problem")
     })?;
-    let mut of = Of(Reader::new(&doc));
+    let mut of = GateFileReader(Reader::new(&doc));
     let (source, links) = (of.source(&root, path), of.links(&root));
     match Problems::new(of.0.problems) {
         Some(problems) => Err(problems),
@@ -67,33 +67,33 @@ fn in_brackets(mut problem: Problem) -> Problem {
 }
 
 /// Reads what a gate's file has. Of a link with a mistake nothing is kept, but its mistakes.
-struct Of<'a>(Reader<'a>);
+struct GateFileReader<'a>(Reader<'a>);
 
-impl Of<'_> {
-    fn source(&mut self, root: &Node, path: &Path) -> Source {
+impl GateFileReader<'_> {
+    fn source(&mut self, root: &Node, path: &Path) -> GateFile {
         let table = self.0.table(root, "");
         self.0.only(&table, "a gate's file", &OF_FILE);
         let places = FIXED
             .map(|key| self.0.doc.place(table.get(key).map_or(table.origin, |node| node.origin)));
         let socket = self.parsed(&table, "socket");
         let http = Http {
-            metrics: self.served(&table, What::Metrics),
-            web: self.served(&table, What::Web),
+            metrics: self.served(&table, ServeTarget::Metrics),
+            web: self.served(&table, ServeTarget::Web),
         };
         if let Err(error) = http.or(http) {
             self.refuse(&table, error);
         }
-        Source { path: path.into(), socket, http, places }
+        GateFile { path: path.into(), socket, http, places }
     }
 
-    fn served(&mut self, table: &Table<'_>, what: What) -> Option<Served> {
+    fn served(&mut self, table: &Table<'_>, what: ServeTarget) -> Option<Served> {
         let (key, opens) = (what.key(), what.public_key());
         let public = self.0.flag(table, opens);
         if table.get(opens).is_some() && table.get(key).is_none() {
             let why = format!("there is no `{key}` that it could open to others");
             self.0.refuse_key(table, opens, &why);
         }
-        let address: Address = self.parsed(table, key)?;
+        let address: HostPort = self.parsed(table, key)?;
         Served::new(what, address, public).map_err(|error| self.refuse(table, error)).ok()
     }
 
@@ -201,14 +201,14 @@ impl Of<'_> {
     /// Where things stand that can turn out wrong later; first the link as a whole.
     fn places(&self, table: &Table<'_>) -> Vec<(String, tidegate_lab::Place)> {
         let mut places = vec![(String::new(), self.0.doc.place(table.origin))];
-        let of = |prefix: &str, entries: &[Entry]| -> Vec<(String, tidegate_lab::Place)> {
+        let of = |prefix: &str, entries: &[TomlEntry]| -> Vec<(String, tidegate_lab::Place)> {
             entries
                 .iter()
                 .map(|e| (format!("{prefix}{}", e.key), self.0.doc.place(e.node.origin)))
                 .collect()
         };
         places.extend(of("", table.entries));
-        if let Some(Node { kind: Kind::Table(entries), .. }) = table.get("back") {
+        if let Some(Node { kind: TomlValue::Table(entries), .. }) = table.get("back") {
             places.extend(of("back.", entries));
         }
         places
@@ -244,7 +244,7 @@ impl Of<'_> {
                 QueueSpec::named("drop_tail")
             }
         };
-        let wanted = Wanted {
+        let wanted = WantedDirection {
             rate: params.rate,
             limit: table.get("limit").map(|_| params.limit),
             mean_packet: params.mean_packet,
@@ -262,12 +262,12 @@ impl Of<'_> {
         wanted.way().map_err(|error| self.refuse(table, error)).ok()
     }
 
-    fn offenders(&mut self, table: &Table<'_>) -> Rules {
-        let mut rules = Rules::default();
+    fn offenders(&mut self, table: &Table<'_>) -> OffenderRules {
+        let mut rules = OffenderRules::default();
         let Some(node) = table.get("offenders") else { return rules };
         let path = format!("{}.", table.field("offenders"));
         let table = self.0.table(node, &path);
-        self.0.known(&table, "`offenders`", Rules::PARAMS, &[]);
+        self.0.known(&table, "`offenders`", OffenderRules::PARAMS, &[]);
         self.0.params_of(&table, &mut rules, |_| true);
         if let Err(error) = rules.consistent() {
             self.0.refuse_key(&table, &error.field, error.why);
@@ -282,10 +282,10 @@ impl Of<'_> {
         let (key, inner) = error.field.split_once('.').unwrap_or((&error.field, "name"));
         let node = table.get(key);
         let inside = node.and_then(|node| match &node.kind {
-            Kind::Table(entries) => {
+            TomlValue::Table(entries) => {
                 entries.iter().find(|entry| entry.key == inner).map(|entry| &entry.node)
             }
-            Kind::List(items) => items.iter().find(|item| name_of(item) == Some(&error.value)),
+            TomlValue::List(items) => items.iter().find(|item| name_of(item) == Some(&error.value)),
             _ => None,
         });
         let origin = inside.or(node).map_or(table.origin, |node| node.origin);
@@ -365,7 +365,7 @@ impl Of<'_> {
         let Some(node) = table.get(key) else { return vec![] };
         let field = table.field(key);
         match &node.kind {
-            Kind::List(_) => self
+            TomlValue::List(_) => self
                 .0
                 .list(node, &field)
                 .iter()

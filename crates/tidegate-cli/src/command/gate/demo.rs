@@ -4,17 +4,17 @@ use std::path::PathBuf;
 use tidegate::{Link, Rate, Size, Span};
 use tidegate_gateway::demo::FRAME;
 use tidegate_gateway::demo::{
-    Demo, DemoError, Group, Measured, Sending, Tcp, Trial, congestion_controls,
+    Demo, DemoError, DemoGroup, KernelTcp, Measured, SendingPattern, Trial, congestion_controls,
     has_congestion_control, possible,
 };
 use tidegate_gateway::path::rehash::Rehash;
 use tidegate_lab::replay::default_limit;
 use tidegate_lab::results::{self, Manifest};
-use tidegate_lab::{Outcome, QueueSpec};
+use tidegate_lab::{QueueOutcome, QueueSpec};
 use tidegate_packet::FlowKey;
 use tidegate_report::{Document, Tidy};
 
-use crate::experiment::{self, Shape, whole};
+use crate::experiment::{self, JsonShape, whole};
 use crate::failure::Failure;
 use crate::progress::Onlooker;
 use crate::{interrupt, output};
@@ -136,7 +136,7 @@ impl Args {
             documents.iter_mut().for_each(|d| d.flows = None);
         }
         if self.json {
-            experiment::json(&documents, Shape::List)
+            experiment::json(&documents, JsonShape::List)
         } else {
             experiment::human(&documents, usize::MAX)
         }
@@ -152,11 +152,11 @@ impl Args {
         let program = own_file()?;
         let groups = self.groups()?;
         let Args { delay, flow_key, rehash, warmup, duration, .. } = *self;
-        let tcp = if self.newreno { Tcp::NewReno } else { Tcp::Full };
+        let tcp = if self.newreno { KernelTcp::NewReno } else { KernelTcp::Full };
         Ok(Demo { program, link, delay, flow_key, rehash, tcp, groups, warmup, duration })
     }
 
-    fn groups(&self) -> Result<Vec<Group>, Failure> {
+    fn groups(&self) -> Result<Vec<DemoGroup>, Failure> {
         let has = |name: &str| has_congestion_control(name).map_err(Failure::runtime);
         for (i, asked) in self.congestion.iter().enumerate() {
             if !has(asked)? {
@@ -171,12 +171,12 @@ impl Args {
                 )));
             }
         }
-        let tcp = |name: &str, congestion: &str, count| Group {
+        let tcp = |name: &str, congestion: &str, count| DemoGroup {
             name: name.into(),
             count,
-            sending: Sending::Tcp(congestion.into()),
+            sending: SendingPattern::Tcp(congestion.into()),
         };
-        let mut groups: Vec<Group> = match self.congestion.as_slice() {
+        let mut groups: Vec<DemoGroup> = match self.congestion.as_slice() {
             [one] => vec![tcp("tcp", one, self.tcp)],
             several => several.iter().map(|name| tcp(name, name, self.tcp)).collect(),
         };
@@ -191,8 +191,8 @@ impl Args {
             count => groups.push(tcp(BBR, BBR, count)),
         }
         if self.flood.as_bps() > 0 {
-            let sending = Sending::Udp { rate: self.flood, length: FRAME.get() as u32 };
-            groups.push(Group { name: "flood".into(), count: 1, sending });
+            let sending = SendingPattern::Udp { rate: self.flood, length: FRAME.get() as u32 };
+            groups.push(DemoGroup { name: "flood".into(), count: 1, sending });
         }
         Ok(groups)
     }
@@ -224,8 +224,8 @@ pub(in crate::command) fn trial(asked: &QueueSpec, link: &Link) -> Result<Trial,
     })
 }
 
-fn outcome(measured: Measured) -> Outcome {
-    Outcome { document: measured.document, series: measured.series, by_seed: Tidy::default() }
+fn outcome(measured: Measured) -> QueueOutcome {
+    QueueOutcome { document: measured.document, series: measured.series, by_seed: Tidy::default() }
 }
 
 pub(in crate::command) fn failure(error: DemoError) -> Failure {

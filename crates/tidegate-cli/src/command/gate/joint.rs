@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-use tidegate_gateway::device::guard::{Guard, Promise};
+use tidegate_gateway::device::guard::{Guard, PromiseState};
 use tidegate_gateway::machine::clock;
 use tidegate_gateway::machine::facts;
 use tidegate_gateway::machine::failopen::{self, FailOpen, Passed};
@@ -11,7 +11,7 @@ use tidegate_gateway::machine::netlink::Netlink;
 use tidegate_gateway::machine::preflight::{self, Force, Obstacle, Preflight};
 use tidegate_gateway::machine::rights;
 
-use super::notes::Pen;
+use super::notes::NoteWriter;
 use super::on_exit::OnExit;
 use crate::failure::Failure;
 use crate::output;
@@ -192,7 +192,7 @@ impl Joint {
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn part(mut self, pen: &Pen) -> Result<u64, Failure> {
+    pub fn part(mut self, pen: &NoteWriter) -> Result<u64, Failure> {
         self.fail_open.open().map_err(Failure::runtime)?;
         let unmanaged = self.passed().iter().map(|by| by.unmanaged).sum();
         let [one, other] = &names_now(&self.ends);
@@ -220,7 +220,7 @@ fn names_now(ends: &[(u32, String); 2]) -> [String; 2] {
 }
 
 impl Guard for Joint {
-    fn beat(&mut self) -> Promise {
+    fn beat(&mut self) -> PromiseState {
         self.fail_open.beat()
     }
 

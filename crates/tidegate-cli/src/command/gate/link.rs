@@ -11,7 +11,7 @@ use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::pump::Waits;
 use tidegate_gateway::run::wakes;
 use tidegate_gateway::run::way::Way;
-use tidegate_gateway::watch::offenders::Rules;
+use tidegate_gateway::watch::offenders::OffenderRules;
 use tidegate_lab::replay::default_limit;
 use tidegate_lab::{Place, Problem, Problems, QueueSpec};
 use tidegate_packet::{FlowKey, Prefix};
@@ -107,7 +107,7 @@ impl LinkConfig {
 
 /// A managed direction as it is asked for.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct WantedDirection {
     /// The link's rate.
     pub rate: Rate,
     /// How much may wait; what the link sends in 100 ms if nobody says.
@@ -127,17 +127,17 @@ pub struct Wanted {
     /// Whose frames no queue judges.
     pub allowed: Vec<Prefix>,
     /// When a flow is an offender.
-    pub offenders: Rules,
+    pub offenders: OffenderRules,
 }
 
-impl Wanted {
+impl WantedDirection {
     /// The direction, checked. Fields of an error that are the queue's parameters begin with
     /// `queue.`.
     ///
     /// # Errors
     /// Names the field, its value and the bound.
     pub fn way(self) -> Result<Way, ConfigError> {
-        let Wanted {
+        let WantedDirection {
             rate,
             limit,
             mean_packet,

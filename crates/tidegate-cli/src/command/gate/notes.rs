@@ -17,17 +17,17 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How many links were asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Links {
+pub enum LinkCount {
     /// One: its document is an object.
     One,
     /// Several: their documents are a list, even if of some there is none.
     Several,
 }
 
-impl Links {
+impl LinkCount {
     /// Of so many.
-    pub fn of(count: usize) -> Links {
-        if count > 1 { Links::Several } else { Links::One }
+    pub fn of(count: usize) -> LinkCount {
+        if count > 1 { LinkCount::Several } else { LinkCount::One }
     }
 }
 
@@ -59,8 +59,8 @@ impl Notes {
     }
 
     /// Where notes come from.
-    pub fn pen(&self) -> Pen {
-        Pen { to: self.to.clone(), whose: String::new() }
+    pub fn pen(&self) -> NoteWriter {
+        NoteWriter { to: self.to.clone(), whose: String::new() }
     }
 
     /// Has `last` written too, and waits a second at most until all is. Nobody else is to have a
@@ -83,16 +83,16 @@ impl Notes {
 
 /// Writes notes.
 #[derive(Clone, Debug)]
-pub struct Pen {
+pub struct NoteWriter {
     to: SyncSender<String>,
     /// What notes begin with after the time.
     whose: String,
 }
 
-impl Pen {
+impl NoteWriter {
     /// One whose notes are about the link `name`, and say so.
-    pub fn of(&self, name: &str) -> Pen {
-        Pen { whose: whose(name), ..self.clone() }
+    pub fn of(&self, name: &str) -> NoteWriter {
+        NoteWriter { whose: whose(name), ..self.clone() }
     }
 
     /// Has `text` written. It is lost if too much waits: never does the caller wait.

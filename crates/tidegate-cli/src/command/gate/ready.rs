@@ -10,7 +10,7 @@ use super::link::LinkConfig;
 
 /// A link whose interfaces may be joined.
 #[derive(Clone, Debug)]
-pub struct Ready {
+pub struct ReadyLink {
     /// What was asked for.
     pub config: LinkConfig,
     /// What is to be done.
@@ -21,7 +21,7 @@ pub struct Ready {
 
 /// A gate that has ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct EndedGate {
     /// What was asked for, at the end.
     pub config: LinkConfig,
     /// What was done, at the end.

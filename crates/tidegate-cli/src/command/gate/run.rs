@@ -8,13 +8,15 @@ use std::time::{Duration, SystemTime};
 
 use nix::sys::signal::Signal;
 use tidegate::Span;
-use tidegate_gateway::device::ring::Ring;
+use tidegate_gateway::device::ring::PacketRing;
 use tidegate_gateway::machine::clock;
-use tidegate_gateway::machine::confine::{self, Work};
+use tidegate_gateway::machine::confine::{self, ThreadWork};
 use tidegate_gateway::machine::failopen::Passed;
 use tidegate_gateway::machine::host;
 use tidegate_gateway::path::gate::Gate;
-use tidegate_gateway::run::pump::{Change, Commands, Event, Request, Side, is_gone, pump};
+use tidegate_gateway::run::pump::{
+    Change, Commands, DeviceSide, Event, PumpRequest, is_gone, pump,
+};
 use tidegate_gateway::run::way::{Secret, Way};
 use tidegate_gateway::watch::counters::Account;
 use tidegate_gateway::watch::monitor::Monitor;
@@ -23,24 +25,24 @@ use tidegate_gateway::watch::sample::{Sampler, samples};
 
 use super::joint::{self, Joint};
 use super::link::LinkConfig;
-use super::notes::{self, Notes, Pen};
-use super::ready::{Ended, Ready};
+use super::notes::{self, NoteWriter, Notes};
+use super::ready::{EndedGate, ReadyLink};
 use super::served::Http;
 use super::service::{Manager, Pulse};
 use super::signals;
-use super::source::Source;
+use super::source::GateFile;
 use super::view::{self, View};
-use super::watch::{Message, Requested, Running, Teller, Watch};
+use super::watch::{GateWatch, Message, Requested, RunningLink, Teller};
 use crate::failure::Failure;
 
 /// A gate between two interfaces of the kernel.
-type Live = Gate<Ring, Ring, Option<Recorder>>;
+type Live = Gate<PacketRing, PacketRing, Option<Recorder>>;
 
 /// What holds for all links.
 #[derive(Clone, Copy, Debug)]
 pub struct Together<'a> {
     /// The file to read again.
-    pub file: Option<&'a Source>,
+    pub file: Option<&'a GateFile>,
     /// Where clients connect to learn how things stand.
     pub socket: Option<&'a Path>,
     /// What to serve over HTTP.
@@ -53,9 +55,9 @@ pub struct Together<'a> {
 
 /// How all of them ended.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct GatesOutcome {
     /// Those that ended well.
-    pub ended: Vec<Ended>,
+    pub ended: Vec<EndedGate>,
     /// Why the others did not.
     pub failed: Vec<String>,
     /// Whither to tell it.
@@ -72,7 +74,7 @@ struct Started {
 ///
 /// # Errors
 /// One cannot start; then none does.
-pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure> {
+pub fn run(links: Vec<ReadyLink>, together: Together<'_>) -> Result<GatesOutcome, Failure> {
     let (to, messages) = channel();
     let (teller, requested) = (Teller::new(to), Requested::default());
     listen(together.file, teller.clone(), requested.clone())?;
@@ -96,7 +98,7 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
         notes.pen().note(format!("warning: the gate may do more than it has to: {why}"));
     }
     let ended = thread::scope(|scope| {
-        let shared = Shared {
+        let shared = SharedByGates {
             together,
             teller: teller.clone(),
             requested: requested.clone(),
@@ -106,9 +108,12 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
         let (running, threads) = begin(scope, gates, shared)?;
         // All that is left to this thread is to tell, and to have the file read. What it keeps, if
         // the kernel refuses, it does not use.
-        let _ =
-            confine::keep_for(if together.file.is_some() { Work::Reloads } else { Work::Other });
-        let watch = Watch::new(
+        let _ = confine::keep_for(if together.file.is_some() {
+            ThreadWork::Reloads
+        } else {
+            ThreadWork::Other
+        });
+        let watch = GateWatch::new(
             running,
             together.file.cloned(),
             monitor,
@@ -125,11 +130,11 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
 }
 
 /// What all gates share.
-struct Shared<'a> {
+struct SharedByGates<'a> {
     together: Together<'a>,
     teller: Teller,
     requested: Requested,
-    pen: Pen,
+    pen: NoteWriter,
 }
 
 /// The thread of a gate.
@@ -138,9 +143,9 @@ type Thread<'s> = thread::ScopedJoinHandle<'s, Result<Pumped, String>>;
 /// Begins a thread for each of `gates`; what there is to watch, and the threads.
 fn begin<'s>(
     scope: &'s Scope<'s, '_>,
-    gates: impl Iterator<Item = (((Ready, Secret), Started), Sampler)>,
-    shared: Shared<'s>,
-) -> Result<(Vec<Running>, Vec<Thread<'s>>), Failure> {
+    gates: impl Iterator<Item = (((ReadyLink, Secret), Started), Sampler)>,
+    shared: SharedByGates<'s>,
+) -> Result<(Vec<RunningLink>, Vec<Thread<'s>>), Failure> {
     let (mut running, mut threads) = (Vec::new(), Vec::new());
     for (number, (((link, secret), started), sampler)) in gates.enumerate() {
         let (change, changes) = channel();
@@ -160,14 +165,17 @@ fn begin<'s>(
         };
         // The others are not to run on without it.
         threads.push(spawn(scope, started, ordered).inspect_err(|_| shared.requested.end())?);
-        running.push(Running::new(link, secret, change, felt));
+        running.push(RunningLink::new(link, secret, change, felt));
     }
     Ok((running, threads))
 }
 
 /// How the gates of `threads` ended, once all of them have.
-fn outcome<'s>(threads: impl Iterator<Item = (Ready, Thread<'s>)>, notes: Notes) -> Outcome {
-    let mut outcome = Outcome { ended: vec![], failed: vec![], notes };
+fn outcome<'s>(
+    threads: impl Iterator<Item = (ReadyLink, Thread<'s>)>,
+    notes: Notes,
+) -> GatesOutcome {
+    let mut outcome = GatesOutcome { ended: vec![], failed: vec![], notes };
     for (link, thread) in threads {
         match thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
             Ok(pumped) => outcome.ended.push(finish(link, pumped)),
@@ -183,8 +191,8 @@ fn apart<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T,
 }
 
 /// Where what the gates sample comes together, and what each gives it away by.
-fn monitor(links: &[Ready]) -> (Arc<Monitor>, Vec<Sampler>) {
-    let of = |link: &Ready| {
+fn monitor(links: &[ReadyLink]) -> (Arc<Monitor>, Vec<Sampler>) {
+    let of = |link: &ReadyLink| {
         let settings = link.plan.settings();
         let (sampler, samples) =
             samples(settings.there.known_classes(), settings.back.as_ref().map(Way::known_classes));
@@ -196,7 +204,7 @@ fn monitor(links: &[Ready]) -> (Arc<Monitor>, Vec<Sampler>) {
 
 /// From here on SIGHUP has the `file`, if there is one, read again. Every other signal requests the
 /// end. That needs nobody but who hears the signal.
-fn listen(file: Option<&Source>, teller: Teller, requested: Requested) -> Result<(), Failure> {
+fn listen(file: Option<&GateFile>, teller: Teller, requested: Requested) -> Result<(), Failure> {
     let reads = file.is_some();
     signals::listen(move |signal| match signal {
         Signal::SIGHUP if reads => teller.tell(Message::ReadAgain),
@@ -213,17 +221,17 @@ fn secret() -> Result<Secret, Failure> {
 }
 
 /// What is between both interfaces, and both interfaces.
-fn open(link: &Ready, secret: Secret) -> Result<Live, Failure> {
+fn open(link: &ReadyLink, secret: Secret) -> Result<Live, Failure> {
     let recorder = recorder(link)?;
     let (there, back) = link.plan.lanes(secret, recorder).map_err(Failure::input)?;
     let settings = link.plan.settings();
-    let ring = |name: &str| Ring::open(name).map_err(joint::refused);
+    let ring = |name: &str| PacketRing::open(name).map_err(joint::refused);
     let (inner, outer) = (ring(&settings.inner)?, ring(&settings.outer)?);
     Ok(Gate::new(there, back, inner, outer))
 }
 
 /// What writes the capture, if there is to be one.
-fn recorder(link: &Ready) -> Result<Option<Recorder>, Failure> {
+fn recorder(link: &ReadyLink) -> Result<Option<Recorder>, Failure> {
     let Some((path, limit)) = &link.config.record else { return Ok(None) };
     let path = &capture_of_now(path);
     let settings = link.plan.settings();
@@ -252,7 +260,7 @@ pub fn capture_of_now(path: &Path) -> PathBuf {
 }
 
 /// Joins the interfaces of all gates; of none if one cannot be.
-fn join(links: &[Ready], gates: Vec<Live>) -> Result<Vec<Started>, Failure> {
+fn join(links: &[ReadyLink], gates: Vec<Live>) -> Result<Vec<Started>, Failure> {
     let mut joints = Vec::new();
     for link in links {
         match Joint::new(&link.ends, link.config.on_exit) {
@@ -279,7 +287,7 @@ struct Ordered<'a> {
     link: LinkConfig,
     together: Together<'a>,
     teller: Teller,
-    pen: Pen,
+    pen: NoteWriter,
     changes: Receiver<Box<Change>>,
     sampler: Sampler,
     requested: Requested,
@@ -288,13 +296,13 @@ struct Ordered<'a> {
 }
 
 /// Tells that a thread has ended, however it does.
-struct Over {
+struct ThreadEnd {
     number: usize,
     why: Option<String>,
     teller: Teller,
 }
 
-impl Drop for Over {
+impl Drop for ThreadEnd {
     fn drop(&mut self) {
         self.teller.tell(Message::Over(self.number, self.why.take()));
     }
@@ -311,7 +319,8 @@ fn spawn<'s>(
 ) -> Result<Thread<'s>, Failure> {
     let name = format!("gate {}", ordered.link.name);
     let work = move || {
-        let mut over = Over { number: ordered.number, why: None, teller: ordered.teller.clone() };
+        let mut over =
+            ThreadEnd { number: ordered.number, why: None, teller: ordered.teller.clone() };
         let whose = ordered.whose.clone();
         let pumped = move_frames(started, ordered).map_err(|failure| whose + &failure.why());
         over.why = pumped.as_ref().err().cloned();
@@ -328,7 +337,7 @@ fn move_frames(
     // For this thread alone, which moves the frames. Where the system refuses, they may have to
     // wait for a processor.
     let _ = host::come_first();
-    let _ = confine::keep_for(Work::Frames);
+    let _ = confine::keep_for(ThreadWork::Frames);
     let Ordered {
         number, link, together, teller, pen, changes, mut sampler, requested, pulse, ..
     } = ordered;
@@ -336,9 +345,9 @@ fn move_frames(
     let request = || {
         pulse.beat();
         match (gone.get(), requested.now()) {
-            (None, Requested::GO_ON) => Request::GoOn,
-            (None, Requested::DRAIN) => Request::Drain,
-            _ => Request::End,
+            (None, Requested::GO_ON) => PumpRequest::GoOn,
+            (None, Requested::DRAIN) => PumpRequest::Drain,
+            _ => PumpRequest::End,
         }
     };
     let tell = &mut |event| {
@@ -377,14 +386,14 @@ fn move_frames(
 }
 
 /// The interface that was taken away, if the event says so.
-fn taken_away(event: &Event) -> Option<Side> {
+fn taken_away(event: &Event) -> Option<DeviceSide> {
     match event {
         Event::Trouble(side, error) if is_gone(error) => Some(*side),
         _ => None,
     }
 }
 
-fn finish(link: Ready, (span, account, passed, recorder): Pumped) -> Ended {
-    let Ready { config, plan, .. } = link;
-    Ended { config, plan, span, account, passed, recorded: recorder.map(Recorder::finish) }
+fn finish(link: ReadyLink, (span, account, passed, recorder): Pumped) -> EndedGate {
+    let ReadyLink { config, plan, .. } = link;
+    EndedGate { config, plan, span, account, passed, recorded: recorder.map(Recorder::finish) }
 }

@@ -8,23 +8,23 @@ use tidegate::ConfigError;
 use tidegate::units::UnitError;
 use tidegate_gateway::watch::http::Listener;
 
-use super::notes::Pen;
+use super::notes::NoteWriter;
 use crate::failure::Failure;
 
 /// An address and a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Address(SocketAddr);
+pub struct HostPort(SocketAddr);
 
-impl FromStr for Address {
+impl FromStr for HostPort {
     type Err = UnitError;
 
-    fn from_str(text: &str) -> Result<Address, UnitError> {
+    fn from_str(text: &str) -> Result<HostPort, UnitError> {
         let why = "must be an address and a port, as in 127.0.0.1:9465 or [::1]:9465";
-        text.parse().map(Address).map_err(|_| UnitError { text: text.into(), why: why.into() })
+        text.parse().map(HostPort).map_err(|_| UnitError { text: text.into(), why: why.into() })
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -32,27 +32,27 @@ impl fmt::Display for Address {
 
 /// What there is to serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum ServeTarget {
     /// Figures to be scraped.
     Metrics,
     /// The page in a browser.
     Web,
 }
 
-impl What {
+impl ServeTarget {
     /// Its key in a gate's file, and its option.
     pub const fn key(self) -> &'static str {
         match self {
-            What::Metrics => "metrics",
-            What::Web => "web",
+            ServeTarget::Metrics => "metrics",
+            ServeTarget::Web => "web",
         }
     }
 
     /// The key that says whether others may reach it. Its option has a hyphen.
     pub const fn public_key(self) -> &'static str {
         match self {
-            What::Metrics => "metrics_public",
-            What::Web => "web_public",
+            ServeTarget::Metrics => "metrics_public",
+            ServeTarget::Web => "web_public",
         }
     }
 }
@@ -60,8 +60,8 @@ impl What {
 /// Something that is to be served at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    what: What,
-    address: Address,
+    what: ServeTarget,
+    address: HostPort,
 }
 
 impl Served {
@@ -69,7 +69,7 @@ impl Served {
     ///
     /// # Errors
     /// They are not.
-    pub fn new(what: What, address: Address, public: bool) -> Result<Served, ConfigError> {
+    pub fn new(what: ServeTarget, address: HostPort, public: bool) -> Result<Served, ConfigError> {
         if public || address.0.ip().is_loopback() {
             return Ok(Served { what, address });
         }
@@ -123,12 +123,12 @@ impl Served {
     ///
     /// # Errors
     /// It cannot be had.
-    pub fn listen(&self, pen: &Pen) -> Result<Listener, Failure> {
+    pub fn listen(&self, pen: &NoteWriter) -> Result<Listener, Failure> {
         let listener = Listener::bind(self.address.0).map_err(|error| self.failed(error))?;
         if let Some(warning) = self.warning() {
             pen.note(warning);
         }
-        if self.what == What::Web {
+        if self.what == ServeTarget::Web {
             let address = listener.address().map_err(Failure::runtime)?;
             pen.note(format!("watch it at http://{address}/"));
         }
@@ -173,7 +173,7 @@ impl Http {
         match (metrics, web) {
             (Some(one), Some(two)) if one.address == two.address && one.address.0.port() != 0 => {
                 let why = "is the address of metrics; take another port";
-                Err(ConfigError::new(What::Web.key(), two.address, why))
+                Err(ConfigError::new(ServeTarget::Web.key(), two.address, why))
             }
             _ => Ok(Http { metrics, web }),
         }
@@ -183,7 +183,7 @@ impl Http {
     ///
     /// # Errors
     /// One cannot be had.
-    pub fn listen(self, pen: &Pen) -> Result<Http<Listener>, Failure> {
+    pub fn listen(self, pen: &NoteWriter) -> Result<Http<Listener>, Failure> {
         let of = |served: Option<Served>| served.map(|served| served.listen(pen)).transpose();
         Ok(Http { metrics: of(self.metrics)?, web: of(self.web)? })
     }
@@ -193,13 +193,13 @@ impl Http {
 mod tests {
     use super::*;
 
-    fn served(what: What, address: &str, public: bool) -> Result<Served, String> {
+    fn served(what: ServeTarget, address: &str, public: bool) -> Result<Served, String> {
         Served::new(what, address.parse().unwrap(), public).map_err(|error| error.to_string())
     }
 
     #[test]
     fn only_this_machine_is_served_unless_others_are_meant() {
-        for what in [What::Metrics, What::Web] {
+        for what in [ServeTarget::Metrics, ServeTarget::Web] {
             for address in ["127.0.0.1:9465", "127.9.9.9:1", "[::1]:9465"] {
                 let served = served(what, address, false).unwrap();
                 assert_eq!((served.warning(), served.to_string()), (None, address.to_string()));
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn an_address_has_a_port() {
         for text in ["localhost:9465", "127.0.0.1", ":9465", "9465", "127.0.0.1:70000", ""] {
-            let error = text.parse::<Address>().unwrap_err();
+            let error = text.parse::<HostPort>().unwrap_err();
             assert!(error.why.contains("as in 127.0.0.1:9465") && error.text == text);
         }
     }
@@ -229,11 +229,11 @@ mod tests {
     fn the_command_line_comes_before_the_file_and_no_address_is_taken_twice() {
         let of = |what, address| served(what, address, false).ok();
         let (one, two) = ("127.0.0.1:9465", "127.0.0.1:9466");
-        let file = Http { metrics: of(What::Metrics, one), web: of(What::Web, two) };
+        let file = Http { metrics: of(ServeTarget::Metrics, one), web: of(ServeTarget::Web, two) };
         assert_eq!(Http::default().or(file), Ok(file));
-        let web = Http { metrics: None, web: of(What::Web, "[::1]:9466") };
+        let web = Http { metrics: None, web: of(ServeTarget::Web, "[::1]:9466") };
         assert_eq!(web.or(file), Ok(Http { metrics: file.metrics, ..web }));
-        let same = Http { metrics: None, web: of(What::Web, one) };
+        let same = Http { metrics: None, web: of(ServeTarget::Web, one) };
         let told = same.or(file).unwrap_err().to_string();
         assert!(told.starts_with("web = 127.0.0.1:9465: is the address of metrics"), "{told}");
     }

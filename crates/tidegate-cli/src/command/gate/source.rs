@@ -1,7 +1,7 @@
 //! What a gate's file says, and what of it cannot change while gates run.
 use std::path::PathBuf;
 
-use tidegate_gateway::watch::socket::Place;
+use tidegate_gateway::watch::socket::SocketPath;
 use tidegate_lab::{Problem, Problems};
 
 use super::link::LinkConfig;
@@ -14,16 +14,16 @@ pub struct Config {
     /// The links.
     pub links: Vec<LinkConfig>,
     /// The file that says so; none for the command line.
-    pub source: Option<Source>,
+    pub source: Option<GateFile>,
 }
 
 /// A file that says what gates are to do, and what it says of all of them.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct GateFile {
     /// Where it is.
     pub path: PathBuf,
     /// Where the socket is to be, if there is to be one.
-    pub socket: Option<Place>,
+    pub socket: Option<SocketPath>,
     /// What is to be served over HTTP.
     pub http: Http,
     /// Where each of [`FIXED`] stands, or the beginning of the file.
@@ -33,15 +33,15 @@ pub struct Source {
 /// Keys of the file that cannot change while gates run.
 pub const FIXED: [&str; 3] = ["socket", "metrics", "web"];
 
-impl Source {
+impl GateFile {
     /// Whether what gates that run cannot change is as in `old`.
     ///
     /// # Errors
     /// What is not.
-    pub fn may_follow(&self, old: &Source) -> Result<(), Failure> {
-        let told = |of: &Source| {
+    pub fn may_follow(&self, old: &GateFile) -> Result<(), Failure> {
+        let told = |of: &GateFile| {
             [
-                of.socket.as_ref().map(Place::to_string),
+                of.socket.as_ref().map(SocketPath::to_string),
                 of.http.metrics.map(|served| served.to_string()),
                 of.http.web.map(|served| served.to_string()),
             ]

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 /// Who may have the places already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beside {
+pub enum PlaceHolder {
     /// Nobody.
     Nobody,
     /// A gate that runs and holds the interfaces: the places may be its own.
@@ -22,14 +22,14 @@ pub enum Beside {
 
 /// The places of all links together.
 #[derive(Clone, Copy, Debug)]
-pub struct Places<'a> {
+pub struct WatchPlaces<'a> {
     /// Where clients connect to learn how things stand.
     pub socket: Option<&'a Path>,
     /// What to serve over HTTP.
     pub http: Http,
 }
 
-impl Places<'_> {
+impl WatchPlaces<'_> {
     /// Tries what a start of `links` would put at these places and at their own, and leaves nothing
     /// behind.
     ///
@@ -38,12 +38,12 @@ impl Places<'_> {
     pub fn try_out<'l>(
         &self,
         links: impl IntoIterator<Item = &'l LinkConfig>,
-        beside: Beside,
+        beside: PlaceHolder,
     ) -> Result<(), Failure> {
         let taken = |error: &io::Error| {
             matches!(error.kind(), ErrorKind::AddrInUse | ErrorKind::AlreadyExists)
         };
-        let theirs = |error: &io::Error| beside == Beside::Gate && taken(error);
+        let theirs = |error: &io::Error| beside == PlaceHolder::Gate && taken(error);
         if let Some(Err(error)) = self.socket.map(Socket::try_out)
             && !theirs(&error)
         {
@@ -70,14 +70,14 @@ impl Places<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::served::{Served, What};
+    use super::super::served::{ServeTarget, Served};
     use super::*;
     use std::net::TcpListener;
     use std::os::unix::net::UnixListener;
 
-    fn tried(socket: Option<&Path>, http: Option<Http>, beside: Beside) -> Result<(), String> {
+    fn tried(socket: Option<&Path>, http: Option<Http>, beside: PlaceHolder) -> Result<(), String> {
         let http = http.unwrap_or_default();
-        Places { socket, http }.try_out([], beside).map_err(Failure::why)
+        WatchPlaces { socket, http }.try_out([], beside).map_err(Failure::why)
     }
 
     #[test]
@@ -85,27 +85,27 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [own, taken] = ["new/gate.sock", "taken.sock"].map(|name| folder.path().join(name));
         let _listener = UnixListener::bind(&taken).unwrap();
-        assert_eq!(tried(Some(&own), None, Beside::Nobody), Ok(()));
+        assert_eq!(tried(Some(&own), None, PlaceHolder::Nobody), Ok(()));
         assert!(!own.parent().unwrap().exists(), "nothing is left");
         assert!(
-            tried(Some(&taken), None, Beside::Nobody)
+            tried(Some(&taken), None, PlaceHolder::Nobody)
                 .unwrap_err()
                 .contains("somebody listens there already")
         );
-        assert_eq!(tried(Some(&taken), None, Beside::Gate), Ok(()));
-        for beside in [Beside::Nobody, Beside::Gate] {
+        assert_eq!(tried(Some(&taken), None, PlaceHolder::Gate), Ok(()));
+        for beside in [PlaceHolder::Nobody, PlaceHolder::Gate] {
             let nowhere = folder.path().join("no/such/gate.sock");
             assert!(tried(Some(&nowhere), None, beside).unwrap_err().contains("try mkdir -p"));
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = port.local_addr().unwrap().to_string();
-        let web = Served::new(What::Web, address.parse().unwrap(), false).ok();
+        let web = Served::new(ServeTarget::Web, address.parse().unwrap(), false).ok();
         let http = Http { web, ..Http::default() };
         assert!(
-            tried(None, Some(http), Beside::Nobody)
+            tried(None, Some(http), PlaceHolder::Nobody)
                 .unwrap_err()
                 .starts_with(&format!("web at {address}: "))
         );
-        assert_eq!(tried(None, Some(http), Beside::Gate), Ok(()));
+        assert_eq!(tried(None, Some(http), PlaceHolder::Gate), Ok(()));
     }
 }

@@ -11,9 +11,9 @@ use tidegate_gateway::watch::http::{Limits, Listener};
 use tidegate_gateway::watch::metrics::{self, Pages};
 use tidegate_gateway::watch::monitor::{Moment, Monitor};
 use tidegate_gateway::watch::socket::{Serving, Socket};
-use tidegate_gateway::watch::web::{Bounds, Web};
+use tidegate_gateway::watch::web::{WatcherLimits, WebPage};
 
-use super::notes::Pen;
+use super::notes::NoteWriter;
 use super::served::Http;
 use crate::failure::Failure;
 
@@ -25,7 +25,7 @@ pub struct View {
     ends: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
     _serving: Option<Serving>,
-    _web: Option<Web>,
+    _web: Option<WebPage>,
 }
 
 /// The socket at `path`.
@@ -47,7 +47,7 @@ impl View {
         socket: Option<Socket>,
         http: Http<Listener>,
         names: Vec<String>,
-        pen: Pen,
+        pen: NoteWriter,
     ) -> Result<View, Failure> {
         let shown = Arc::clone(monitor);
         let snapshot =
@@ -57,14 +57,14 @@ impl View {
             let site = metrics::site(move || pages.page(snapshot()));
             listener.serve("metrics", site, Limits::default()).map_err(Failure::runtime)?;
         }
-        let web = |listener| Web::serve(listener, snapshot.clone(), Bounds::default());
+        let web = |listener| WebPage::serve(listener, snapshot.clone(), WatcherLimits::default());
         let _web = http.web.map(web).transpose().map_err(Failure::runtime)?;
         let document = move || snapshot().line();
         let _serving =
             socket.map(|socket| socket.serve(document)).transpose().map_err(Failure::runtime)?;
         let (ends, ended) = channel();
         let monitor = Arc::clone(monitor);
-        let pens: Vec<Pen> = names.iter().map(|name| pen.of(name)).collect();
+        let pens: Vec<NoteWriter> = names.iter().map(|name| pen.of(name)).collect();
         drop(pen);
         let take_in = move || {
             while ended.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {

@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use tidegate_gateway::machine::clock;
 use tidegate_gateway::machine::host;
-use tidegate_gateway::run::pump::{Change, Event, Side};
+use tidegate_gateway::run::pump::{Change, DeviceSide, Event};
 use tidegate_gateway::run::way::Secret;
 use tidegate_gateway::watch::monitor::Monitor;
 
 use super::account;
-use super::notes::Pen;
-use super::ready::Ready;
+use super::notes::NoteWriter;
+use super::ready::ReadyLink;
 use super::service::{Felt, Heart, Manager};
-use super::source::{Config, Source};
+use super::source::{Config, GateFile};
 use crate::failure::Failure;
 
 /// How many events may wait to be reported. Further ones are not reported.
@@ -67,7 +67,7 @@ pub enum Message {
 }
 
 /// What a link is to be from here on, and what the gate needs for it.
-type Renewed = (Ready, Box<Change>);
+type Renewed = (ReadyLink, Box<Change>);
 
 /// Tells the watch, and never waits for it.
 #[derive(Clone)]
@@ -98,11 +98,11 @@ impl Teller {
 }
 
 /// A link that runs.
-pub struct Running {
+pub struct RunningLink {
     /// What it is.
-    pub now: Ready,
+    pub now: ReadyLink,
     /// What it is to become, and has not yet.
-    next: Option<Ready>,
+    next: Option<ReadyLink>,
     /// Keys its hash, begins its dice.
     secret: Secret,
     /// Whither changes go.
@@ -111,10 +111,15 @@ pub struct Running {
     pulse: Felt,
 }
 
-impl Running {
+impl RunningLink {
     /// One without a change on its way.
-    pub fn new(now: Ready, secret: Secret, change: Sender<Box<Change>>, pulse: Felt) -> Running {
-        Running { now, next: None, secret, change, pulse }
+    pub fn new(
+        now: ReadyLink,
+        secret: Secret,
+        change: Sender<Box<Change>>,
+        pulse: Felt,
+    ) -> RunningLink {
+        RunningLink { now, next: None, secret, change, pulse }
     }
 
     /// Whether a change of it is on its way.
@@ -125,7 +130,7 @@ impl Running {
 
 /// Whether the file is being read again, from the signal on until all links go on as it says.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reading {
+enum Reload {
     No,
     /// It is being read.
     Yes,
@@ -134,14 +139,14 @@ enum Reading {
 }
 
 /// Looks after gates that run.
-pub struct Watch {
-    links: Vec<Running>,
-    file: Option<Source>,
+pub struct GateWatch {
+    links: Vec<RunningLink>,
+    file: Option<GateFile>,
     monitor: Arc<Monitor>,
     requested: Requested,
     teller: Teller,
-    pen: Pen,
-    reading: Reading,
+    pen: NoteWriter,
+    reading: Reload,
     /// It is to be read once more then.
     again: bool,
     manager: Manager,
@@ -151,26 +156,26 @@ pub struct Watch {
 /// How long the watch waits for what happens if nobody waits for it.
 const LONG: Duration = Duration::from_secs(3600);
 
-impl Watch {
+impl GateWatch {
     /// Looks after `links`, which `file` was read for; `monitor` and `manager` are to hear of them.
     pub fn new(
-        links: Vec<Running>,
-        file: Option<Source>,
+        links: Vec<RunningLink>,
+        file: Option<GateFile>,
         monitor: Arc<Monitor>,
         requested: Requested,
         teller: Teller,
-        pen: Pen,
+        pen: NoteWriter,
         manager: Manager,
-    ) -> Watch {
+    ) -> GateWatch {
         let heart = Heart::new(links.iter().map(|link| link.pulse.clone()));
-        Watch {
+        GateWatch {
             links,
             file,
             monitor,
             requested,
             teller,
             pen,
-            reading: Reading::No,
+            reading: Reload::No,
             again: false,
             manager,
             heart,
@@ -178,7 +183,7 @@ impl Watch {
     }
 
     /// Does so until all have ended; what each was when it ended.
-    pub fn until_all_are_over(mut self, messages: &Receiver<Message>) -> Vec<Ready> {
+    pub fn until_all_are_over(mut self, messages: &Receiver<Message>) -> Vec<ReadyLink> {
         let mut running = self.links.len();
         self.manager.ready(&self.names());
         while running > 0 {
@@ -219,7 +224,8 @@ impl Watch {
             link.now = next;
         }
         let config = &link.now.config;
-        let name = |side: Side| [&config.settings.inner, &config.settings.outer][side as usize];
+        let name =
+            |side: DeviceSide| [&config.settings.inner, &config.settings.outer][side as usize];
         self.pen.of(&config.name).note(match event {
             Event::Status(span, account) => account::status(span, &account),
             Event::Trouble(side, error) => format!(
@@ -253,7 +259,7 @@ impl Watch {
         if self.is_ending() {
             return;
         }
-        if self.reading != Reading::No {
+        if self.reading != Reload::No {
             self.again = true;
             return;
         }
@@ -264,7 +270,7 @@ impl Watch {
             teller.tell(Message::Renewed(renewed(&file, links)));
         };
         match thread::Builder::new().name("file".into()).spawn(read) {
-            Ok(_) => self.reading = Reading::Yes,
+            Ok(_) => self.reading = Reload::Yes,
             Err(error) => self.go_on_as(Err(Failure::runtime(error))),
         }
     }
@@ -280,7 +286,7 @@ impl Watch {
 
     /// Either all links go on as the file says, or none does.
     fn go_on_as(&mut self, renewed: Result<Vec<Renewed>, Failure>) {
-        self.reading = Reading::Read;
+        self.reading = Reload::Read;
         match renewed {
             Ok(_) if self.is_ending() => {}
             Ok(renewed) => {
@@ -308,14 +314,14 @@ impl Watch {
 
     /// Whether all links that have not ended go on as the file says, if it was read.
     fn have_all_gone_on(&mut self) {
-        if self.reading == Reading::Read && !self.links.iter().any(Running::is_changing) {
+        if self.reading == Reload::Read && !self.links.iter().any(RunningLink::is_changing) {
             self.have_read(&self.names());
         }
     }
 
     /// The file was read again, and how things stand is `status`.
     fn have_read(&mut self, status: &str) {
-        self.reading = Reading::No;
+        self.reading = Reload::No;
         if self.requested.now() == Requested::GO_ON {
             self.manager.ready(status);
         }
@@ -332,7 +338,7 @@ impl Watch {
 }
 
 /// What the file says of every link, with all that the change needs laid out.
-fn renewed(file: &Source, links: Vec<(Ready, Secret)>) -> Result<Vec<Renewed>, Failure> {
+fn renewed(file: &GateFile, links: Vec<(ReadyLink, Secret)>) -> Result<Vec<Renewed>, Failure> {
     let Config { links: mut configs, source } =
         super::config::open(&file.path).map_err(Failure::input)?;
     source.map_or(Ok(()), |source| source.may_follow(file))?;
@@ -356,7 +362,7 @@ fn renewed(file: &Source, links: Vec<(Ready, Secret)>) -> Result<Vec<Renewed>, F
         let secret = Secret { seed, ..secret };
         let to = plan.instead_of(&link.plan, secret).map_err(|error| config.told(error))?;
         let change = Change { waits: config.waits, drain: config.drain, to };
-        renewed.push((Ready { config, plan, ends: link.ends }, Box::new(change)));
+        renewed.push((ReadyLink { config, plan, ends: link.ends }, Box::new(change)));
     }
     // The memory that was laid out for it is to stay in memory like that of the start. Where the
     // system refuses, so be it.

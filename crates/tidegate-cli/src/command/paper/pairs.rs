@@ -1,12 +1,12 @@
 //! `tidegate paper pairs`.
 use serde_json::{Value, json};
-use tidegate_lab::paper::pairs::{self, Cell, Choice, Grid};
+use tidegate_lab::paper::pairs::{self, PairsCell, PairsGrid, ReadingChoice};
 use tidegate_lab::paper::{self, Paper};
-use tidegate_lab::results::File;
+use tidegate_lab::results::ResultFile;
 use tidegate_report::page::{Block, Page};
 use tidegate_report::table::Look;
 
-use super::{How, experiments, folders};
+use super::{PaperOptions, experiments, folders};
 use crate::failure::Failure;
 use crate::{interrupt, output};
 
@@ -23,12 +23,12 @@ pub(super) struct Pairs {
     which: String,
     /// A choice, QUEUE:PARAM=VALUE or PATH=VALUE of the scenario; give it several times
     #[arg(long = "choice", value_name = "CHOICE")]
-    choices: Vec<Choice>,
+    choices: Vec<ReadingChoice>,
     /// Without --choice: only the choices of this queue
     #[arg(long, value_name = "QUEUE", conflicts_with = "choices")]
     queue: Option<String>,
     #[command(flatten)]
-    how: How,
+    how: PaperOptions,
 }
 
 impl Pairs {
@@ -46,12 +46,12 @@ impl Pairs {
             )));
         };
         let grid =
-            Grid::new(paper, folder, id, &self.choices(paper, id)?).map_err(Failure::input)?;
+            PairsGrid::new(paper, folder, id, &self.choices(paper, id)?).map_err(Failure::input)?;
         let asked = self.how.asked(std::slice::from_ref(&grid.paper), vec![id.clone()]);
         let cells = grid.judged(&self.how.run(&asked)?);
         if let Some(dir) = &self.how.out {
             let name = format!("pairs-{id}.csv");
-            let file = File { name: name.clone(), bytes: pairs::csv(&cells).into_bytes() };
+            let file = ResultFile { name: name.clone(), bytes: pairs::csv(&cells).into_bytes() };
             paper::publish(dir, &[file]).map_err(Failure::runtime)?;
             output::note(&format!("Wrote {}.", dir.join(name).display()));
         }
@@ -65,7 +65,7 @@ impl Pairs {
         }
     }
 
-    fn choices(&self, paper: &Paper, experiment: &str) -> Result<Vec<Choice>, Failure> {
+    fn choices(&self, paper: &Paper, experiment: &str) -> Result<Vec<ReadingChoice>, Failure> {
         let choices = if self.choices.is_empty() {
             pairs::listed(paper, experiment, self.queue.as_deref())
         } else {
@@ -92,8 +92,8 @@ impl Pairs {
 }
 
 /// The lines for a terminal: as run, then the best first.
-fn paired(cells: &[Cell]) -> String {
-    let (plain, others): (Vec<&Cell>, Vec<&Cell>) =
+fn paired(cells: &[PairsCell]) -> String {
+    let (plain, others): (Vec<&PairsCell>, Vec<&PairsCell>) =
         cells.iter().partition(|cell| cell.choices.is_empty());
     let mut lines = vec![pairs::COLUMNS.map(String::from).to_vec()];
     lines.extend(plain.iter().chain(&others).map(|cell| cell.fields().to_vec()));
@@ -104,9 +104,9 @@ fn paired(cells: &[Cell]) -> String {
            the printed numbers, in the root mean square.\n"
 }
 
-fn cell(cell: &Cell) -> Value {
+fn cell(cell: &PairsCell) -> Value {
     json!({
-        "choices": cell.choices.iter().map(Choice::to_string).collect::<Vec<_>>(), "met": cell.met.len(), "of": cell.of,
+        "choices": cell.choices.iter().map(ReadingChoice::to_string).collect::<Vec<_>>(), "met": cell.met.len(), "of": cell.of,
         "gained": cell.gained, "lost": cell.lost, "factor": cell.factor, "refused": cell.refused,
         "lines": cell.met,
     })

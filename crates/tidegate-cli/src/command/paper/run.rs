@@ -3,11 +3,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tidegate_lab::command;
-use tidegate_lab::paper::{self, Asked, Length, Results, Row};
-use tidegate_lab::results::File;
+use tidegate_lab::paper::{self, ClaimRow, Length, PaperRequest, PaperResults};
+use tidegate_lab::results::ResultFile;
 use tidegate_report::papers::{Made, render};
 
-use super::{How, experiments, folders, told};
+use super::{PaperOptions, experiments, folders, told};
 use crate::failure::Failure;
 use crate::{interrupt, output};
 
@@ -18,21 +18,21 @@ use crate::{interrupt, output};
 /// store lie the table of all claims (results.csv), the points of all figures (figures.csv), the
 /// figures as SVG, and pages (index.html).
 #[derive(Debug, clap::Args)]
-pub(super) struct Run {
+pub(super) struct PaperRunArgs {
     /// Experiments (B5), papers (care, or chan2003), or all
     #[arg(value_name = "ID|KEY|all", required = true)]
     which: Vec<String>,
     #[command(flatten)]
-    how: How,
+    how: PaperOptions,
 }
 
-impl Run {
+impl PaperRunArgs {
     pub(super) fn execute(self) -> Result<(), Failure> {
         interrupt::listen();
         let papers = folders::papers(self.how.from.as_deref())?;
         let asked = self.how.asked(&papers, experiments(&self.which, &papers)?);
         let results = self.how.run(&asked)?;
-        let rows: Vec<Row<'_>> = papers
+        let rows: Vec<ClaimRow<'_>> = papers
             .iter()
             .flat_map(|paper| paper::rows(paper, &asked.experiments, &results))
             .collect();
@@ -55,9 +55,9 @@ impl Run {
     fn publish(
         &self,
         dir: &Path,
-        asked: &Asked<'_>,
-        results: &Results,
-        rows: &[Row<'_>],
+        asked: &PaperRequest<'_>,
+        results: &PaperResults,
+        rows: &[ClaimRow<'_>],
     ) -> Result<(), Failure> {
         let shown: Vec<_> = asked
             .papers
@@ -75,9 +75,9 @@ impl Run {
             Length::Full => "",
         };
         let made = Made { version: paper::VERSION, command: &command, note };
-        let mut files: Vec<File> = render(&shown, &made)
+        let mut files: Vec<ResultFile> = render(&shown, &made)
             .into_iter()
-            .map(|page| File { name: page.name, bytes: page.text.into_bytes() })
+            .map(|page| ResultFile { name: page.name, bytes: page.text.into_bytes() })
             .collect();
         let points = paper::points(asked.papers, &asked.experiments, results);
         let version =
@@ -90,7 +90,7 @@ impl Run {
             ("readings.csv", readings),
         ];
         for (name, text) in tables.into_iter().chain([("made.json", made)]) {
-            files.push(File { name: name.into(), bytes: text.into_bytes() });
+            files.push(ResultFile { name: name.into(), bytes: text.into_bytes() });
         }
         interrupt::uninterrupted(|| {
             paper::publish(dir, &files).map_err(Failure::runtime)?;

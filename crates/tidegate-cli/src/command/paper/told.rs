@@ -1,11 +1,11 @@
 //! What is printed of claims: for a terminal, and as JSON.
 use serde_json::{Value, json};
-use tidegate_lab::paper::{Paper, Row, Verdict};
+use tidegate_lab::paper::{ClaimRow, ClaimVerdict, Paper};
 use tidegate_report::page::{Block, Page};
 use tidegate_report::papers::KINDS;
 use tidegate_report::table::Look;
 
-pub(super) fn object(row: &Row<'_>) -> Value {
+pub(super) fn object(row: &ClaimRow<'_>) -> Value {
     let c = row.claim;
     json!({
         "paper": row.paper, "experiment": c.experiment, "setting": c.setting, "queue": c.queue,
@@ -18,7 +18,7 @@ pub(super) fn object(row: &Row<'_>) -> Value {
 }
 
 /// The rows for a terminal.
-pub(super) fn table(rows: &[Row<'_>]) -> String {
+pub(super) fn table(rows: &[ClaimRow<'_>]) -> String {
     let head = ["", "setting", "queue", "quantity", "printed", "ours", "verdict"];
     let mut lines = vec![head.map(String::from).to_vec()];
     for row in rows {
@@ -34,7 +34,7 @@ pub(super) fn table(rows: &[Row<'_>]) -> String {
 }
 
 /// How many claims have which verdict.
-pub(super) fn summary(rows: &[Row<'_>]) -> String {
+pub(super) fn summary(rows: &[ClaimRow<'_>]) -> String {
     let count = |kind: &&str| rows.iter().filter(|row| row.verdict.kind() == *kind).count();
     let parts: Vec<String> = KINDS
         .iter()
@@ -64,14 +64,14 @@ pub(super) fn claims(count: usize) -> String {
 }
 
 /// Why claims differ, each reason once, and what speaks against the readings under which some hold.
-pub(super) fn reasons(papers: &[Paper], rows: &[Row<'_>]) -> String {
+pub(super) fn reasons(papers: &[Paper], rows: &[ClaimRow<'_>]) -> String {
     let mut text = String::new();
     for paper in papers {
         for reading in paper.readings.iter().flat_map(|table| &table.readings) {
             let Some(against) = &reading.contradicted else { continue };
-            let under = |row: &&Row<'_>| {
+            let under = |row: &&ClaimRow<'_>| {
                 row.paper == paper.folder
-                    && row.verdict == Verdict::HoldsUnder(reading.name.clone())
+                    && row.verdict == ClaimVerdict::HoldsUnder(reading.name.clone())
             };
             let count = rows.iter().filter(under).count();
             if count > 0 {
@@ -88,7 +88,7 @@ pub(super) fn reasons(papers: &[Paper], rows: &[Row<'_>]) -> String {
     for (paper, explanation) in
         papers.iter().flat_map(|p| p.explanations.iter().map(move |e| (p, e)))
     {
-        let mine = |row: &&Row<'_>| {
+        let mine = |row: &&ClaimRow<'_>| {
             row.paper == paper.folder && row.explanation() == Some(&explanation.name)
         };
         let count = rows.iter().filter(mine).count();

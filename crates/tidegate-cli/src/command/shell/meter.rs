@@ -5,9 +5,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use tidegate::Time;
-use tidegate_gateway::shell::link::View;
-use tidegate_gateway::watch::counters::Counters;
-use tidegate_gateway::watch::sample::{LaneSample, Sample};
+use tidegate_gateway::shell::link::LinkView;
+use tidegate_gateway::watch::counters::DirectionCounters;
+use tidegate_gateway::watch::sample::{GateSample, LaneSample};
 use tidegate_gateway::watch::sojourn::Sojourns;
 
 use crate::output::note;
@@ -19,7 +19,7 @@ const HEADER: u64 = 14;
 
 /// Writes lines on a thread of its own until it is dropped.
 #[derive(Debug)]
-pub struct Meter {
+pub struct MeterThread {
     /// Dropped first, which ends the thread.
     _stop: Sender<()>,
     _thread: JoinHandle<()>,
@@ -33,20 +33,20 @@ struct Stand {
     sojourns: Sojourns,
 }
 
-impl Meter {
+impl MeterThread {
     /// Begins to write.
     ///
     /// # Errors
     /// The system starts no thread.
-    pub fn begin(view: View) -> io::Result<Meter> {
+    pub fn begin(view: LinkView) -> io::Result<MeterThread> {
         let (stop, stopped) = channel();
         let work = move || lines(&view, &stopped);
         let thread = thread::Builder::new().name("meter".into()).spawn(work)?;
-        Ok(Meter { _stop: stop, _thread: thread })
+        Ok(MeterThread { _stop: stop, _thread: thread })
     }
 }
 
-fn lines(view: &View, stopped: &Receiver<()>) {
+fn lines(view: &LinkView, stopped: &Receiver<()>) {
     let (mut before, mut was) = ([Stand::default(); 2], Time::ZERO);
     while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {
         let mut newest = None;
@@ -67,8 +67,8 @@ fn lines(view: &View, stopped: &Receiver<()>) {
 }
 
 /// Both directions, up first.
-fn stands(sample: &Sample, lost: [u64; 2]) -> [Stand; 2] {
-    let stand = |counters: &Counters, lane: Option<&LaneSample>, at_random: u64| Stand {
+fn stands(sample: &GateSample, lost: [u64; 2]) -> [Stand; 2] {
+    let stand = |counters: &DirectionCounters, lane: Option<&LaneSample>, at_random: u64| Stand {
         bytes: counters.sent.bytes.saturating_sub(HEADER * counters.sent.frames),
         lost: counters.lost_in_all().frames + at_random,
         sojourns: lane.map(|lane| lane.sojourns).unwrap_or_default(),

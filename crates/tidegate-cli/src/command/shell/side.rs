@@ -12,7 +12,7 @@ use tidegate_gateway::run::way::Way;
 use tidegate_lab::QueueSpec;
 use tidegate_lab::scenario::unreadable_trace;
 
-use crate::command::gate::link::Wanted;
+use crate::command::gate::link::WantedDirection;
 use crate::failure::Failure;
 
 /// The usual length of a packet, as for a gate.
@@ -24,11 +24,11 @@ const MOST_TEXT: u64 = 100_000_000;
 
 /// What is wanted of one direction.
 #[derive(Debug)]
-pub struct Side {
+pub struct SideOptions {
     /// Which: `up` is from the command.
     pub name: &'static str,
     /// What limits it, if anything does.
-    pub capacity: Option<Capacity>,
+    pub capacity: Option<DirectionCapacity>,
     /// The queue; the usual one if none is named.
     pub queue: Option<QueueSpec>,
     /// How much may wait.
@@ -39,17 +39,19 @@ pub struct Side {
 
 /// What limits a direction.
 #[derive(Clone, Debug)]
-pub enum Capacity {
+pub enum DirectionCapacity {
     /// A rate.
     Rate(Rate),
     /// The trace in this file.
     Trace(PathBuf),
 }
 
-impl Capacity {
+impl DirectionCapacity {
     /// The one of both that is named.
-    pub fn of(rate: Option<Rate>, trace: Option<&Path>) -> Option<Capacity> {
-        trace.map(|path| Capacity::Trace(path.into())).or(rate.map(Capacity::Rate))
+    pub fn of(rate: Option<Rate>, trace: Option<&Path>) -> Option<DirectionCapacity> {
+        trace
+            .map(|path| DirectionCapacity::Trace(path.into()))
+            .or(rate.map(DirectionCapacity::Rate))
     }
 }
 
@@ -57,9 +59,9 @@ impl Capacity {
 ///
 /// # Errors
 /// There is none.
-pub fn of_some_use(sides: &[Side; 2]) -> Result<(), Failure> {
-    let useless = |side: &Side| side.capacity.is_none();
-    let wants = |side: &Side| side.queue.is_some() || side.limit.is_some();
+pub fn of_some_use(sides: &[SideOptions; 2]) -> Result<(), Failure> {
+    let useless = |side: &SideOptions| side.capacity.is_none();
+    let wants = |side: &SideOptions| side.queue.is_some() || side.limit.is_some();
     if sides.iter().all(useless) && sides.iter().any(wants) {
         let why = "nothing waits where nothing limits: a --queue or a --limit needs a --rate or a \
                    --trace";
@@ -68,7 +70,7 @@ pub fn of_some_use(sides: &[Side; 2]) -> Result<(), Failure> {
     Ok(())
 }
 
-impl Side {
+impl SideOptions {
     /// The direction, checked.
     ///
     /// # Errors
@@ -78,13 +80,13 @@ impl Side {
         let told = |error| Failure::Input(format!("{name}: {error}"));
         let (rate, paced) = match &self.capacity {
             None => return Way::open().map_err(told),
-            Some(Capacity::Rate(rate)) => (*rate, Paced::AtRate),
-            Some(Capacity::Trace(path)) => {
+            Some(DirectionCapacity::Rate(rate)) => (*rate, Paced::AtRate),
+            Some(DirectionCapacity::Trace(path)) => {
                 let trace = trace(path)?;
                 (trace.mean_rate(), Paced::ByTrace(trace, clock::now()))
             }
         };
-        let wanted = Wanted {
+        let wanted = WantedDirection {
             rate,
             limit: self.limit,
             mean_packet: MEAN_PACKET,

@@ -8,11 +8,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tidegate::{Bytes, Span};
-use tidegate_gateway::demo::{Demo, FRAME, Group, Sending, Tcp, has_congestion_control, possible};
+use tidegate_gateway::demo::{self, Demo, DemoGroup, FRAME, KernelTcp, SendingPattern};
 use tidegate_gateway::path::rehash::Rehash;
-use tidegate_lab::scenario::{self, Codepoint, EcnUse, Forge, Network, Receiver, Source, Ways};
-use tidegate_lab::suite::{Asked, Cell};
-use tidegate_lab::{Job, Problems, QueueSpec, Scenario, Set, check, run};
+use tidegate_lab::scenario::{self, Acks, Codepoint, EcnUse, Forge, Network, Source, Ways};
+use tidegate_lab::suite::{SuiteCell, SuiteRequest};
+use tidegate_lab::{Job, Override, Problems, QueueSpec, Scenario, check, run};
 use tidegate_report::page::{Block, Page};
 use tidegate_report::table::Look;
 use tidegate_report::{Document, Figure, human};
@@ -63,7 +63,7 @@ const KERNEL: [&str; 9] = [
 
 /// A cell as the rig can be it.
 struct Real<'s> {
-    cell: &'s Cell,
+    cell: &'s SuiteCell,
     test: &'s str,
     demo: Demo,
     twin: Scenario,
@@ -71,7 +71,7 @@ struct Real<'s> {
 }
 
 /// A queue in such a cell.
-struct Row<'s> {
+struct GateCase<'s> {
     test: &'s str,
     cell: &'s str,
     queue: String,
@@ -99,7 +99,7 @@ impl From<Problems> for Not {
 }
 
 /// Measures the cells of `asked` that can be, with each of its queues, and simulates their twins.
-pub(super) fn execute(asked: &Asked<'_>, as_json: bool) -> Result<(), Failure> {
+pub(super) fn execute(asked: &SuiteRequest<'_>, as_json: bool) -> Result<(), Failure> {
     let (mut real, mut left) = (vec![], vec![]);
     let program = own_file()?;
     for at in asked.cells() {
@@ -115,13 +115,13 @@ pub(super) fn execute(asked: &Asked<'_>, as_json: bool) -> Result<(), Failure> {
         let why = left.first().map_or("there is none", |(.., why)| why);
         return Err(Failure::Input(format!("--gate: no cell of these tests can be: {why}")));
     }
-    possible().map_err(Failure::Runtime)?;
+    demo::possible().map_err(Failure::Runtime)?;
     let rows = measure(&real, &asked.queues)?;
     let text = if as_json { text(&rows, &left) } else { page(&rows, &left) };
     output::print(&text)
 }
 
-fn measure<'s>(real: &[Real<'s>], queues: &[QueueSpec]) -> Result<Vec<Row<'s>>, Failure> {
+fn measure<'s>(real: &[Real<'s>], queues: &[QueueSpec]) -> Result<Vec<GateCase<'s>>, Failure> {
     let onlooker = Onlooker::new();
     let (mut rows, of) = (vec![], real.len() * queues.len());
     for one in real {
@@ -132,7 +132,7 @@ fn measure<'s>(real: &[Real<'s>], queues: &[QueueSpec]) -> Result<Vec<Row<'s>>, 
                 let of = format!("{} {}, {}", one.test, one.cell.name, queue.label());
                 failure(error).during(&of)
             })?;
-            rows.push(Row {
+            rows.push(GateCase {
                 test: one.test,
                 cell: &one.cell.name,
                 queue: queue.label(),
@@ -145,7 +145,7 @@ fn measure<'s>(real: &[Real<'s>], queues: &[QueueSpec]) -> Result<Vec<Row<'s>>, 
 }
 
 impl<'s> Real<'s> {
-    fn of(test: &'s str, cell: &'s Cell, program: &Path) -> Result<Real<'s>, Not> {
+    fn of(test: &'s str, cell: &'s SuiteCell, program: &Path) -> Result<Real<'s>, Not> {
         if cell.target.is_some() {
             return Err(Not::Possible("the rig's queues are not aimed at a delay"));
         }
@@ -165,7 +165,7 @@ impl<'s> Real<'s> {
             flow_key: twin.run.flow_key.0,
             // The simulator's flows keep their keys.
             rehash: Some(Rehash::OFF),
-            tcp: Tcp::Full,
+            tcp: KernelTcp::Full,
             groups,
             warmup: warmup(&cell.full),
             duration: twin.run.duration - twin.run.warmup,
@@ -194,7 +194,7 @@ impl<'s> Real<'s> {
 }
 
 /// The senders of `scenario` as the rig has them.
-fn senders(scenario: &Scenario) -> Result<Vec<Group>, Not> {
+fn senders(scenario: &Scenario) -> Result<Vec<DemoGroup>, Not> {
     let Network::Dumbbell(line, ways) = &scenario.network else {
         return Err(Not::Possible("the rig is a dumbbell"));
     };
@@ -214,7 +214,7 @@ fn senders(scenario: &Scenario) -> Result<Vec<Group>, Not> {
     scenario.groups.iter().map(sender).collect()
 }
 
-fn sender(group: &scenario::Group) -> Result<Group, Not> {
+fn sender(group: &scenario::Group) -> Result<DemoGroup, Not> {
     if group.hosts != group.count {
         return Err(Not::Possible("the rig has an address for each sender"));
     }
@@ -233,28 +233,28 @@ fn sender(group: &scenario::Group) -> Result<Group, Not> {
         }
         Source::Cbr(cbr) if cbr.ecn == Codepoint::Off => {
             let length = on_the_wire(cbr.packet)?;
-            Sending::Udp { rate: cbr.rate, length: length.get() as u32 }
+            SendingPattern::Udp { rate: cbr.rate, length: length.get() as u32 }
         }
         _ => return Err(Not::Possible("the rig has TCP that goes on, and datagrams at a rate")),
     };
     let count = group.count as u16;
-    Ok(Group { name: group.name.clone(), count, sending })
+    Ok(DemoGroup { name: group.name.clone(), count, sending })
 }
 
 /// Whether both ends do as the RFCs say.
 fn is_honest(tcp: &scenario::Tcp) -> bool {
-    tcp.receiver == Receiver::Honest && tcp.ecn != EcnUse::Ignore
+    tcp.receiver == Acks::Honest && tcp.ecn != EcnUse::Ignore
 }
 
 /// The kernel's congestion control that the simulator calls `source`.
-fn tcp(source: &str) -> Result<Sending, Not> {
+fn tcp(source: &str) -> Result<SendingPattern, Not> {
     let name = match source {
         "cubic" | "bbr" | "vegas" => source,
         "reno" | "newreno" | "sack" | "rack" => "reno",
         _ => return Err(Not::Possible(UNKNOWN)),
     };
-    if has_congestion_control(name).is_ok_and(|has| has) {
-        Ok(Sending::Tcp(name.into()))
+    if demo::has_congestion_control(name).is_ok_and(|has| has) {
+        Ok(SendingPattern::Tcp(name.into()))
     } else {
         Err(Not::Possible(UNKNOWN))
     }
@@ -303,12 +303,12 @@ fn twin(scenario: &Scenario, delay: Span) -> Result<Scenario, Not> {
         }
         sets.extend(own.into_iter().map(|set| format!("group.{}.{set}", group.name)));
     }
-    let sets: Result<Vec<Set>, _> = sets.iter().map(|set| set.parse::<Set>()).collect();
+    let sets: Result<Vec<Override>, _> = sets.iter().map(|set| set.parse::<Override>()).collect();
     let sets = sets.map_err(|_| Not::Possible("its groups have no such keys"))?;
     Ok(Scenario::parse(scenario.resolved().as_bytes(), &scenario.name, &sets)?)
 }
 
-impl Row<'_> {
+impl GateCase<'_> {
     /// Whether measured and simulated agree on what `of` says.
     fn agrees(&self, of: fn(&Shares) -> f64) -> bool {
         let (measured, simulated) = (of(&self.measured), of(&self.simulated));
@@ -318,8 +318,8 @@ impl Row<'_> {
 
 /// Whether the worst user of a cell does best behind the same queue, measured and simulated. Queues
 /// that do nearly as well as the best count as best.
-fn same_best(cell: &[Row<'_>]) -> bool {
-    let best = |of: fn(&Row<'_>) -> f64| {
+fn same_best(cell: &[GateCase<'_>]) -> bool {
+    let best = |of: fn(&GateCase<'_>) -> f64| {
         let most = cell.iter().map(of).fold(0.0, f64::max);
         cell.iter().map(move |row| of(row) >= most * (1.0 - WITHIN))
     };
@@ -328,7 +328,7 @@ fn same_best(cell: &[Row<'_>]) -> bool {
 }
 
 /// The rows of each cell.
-fn by_cell<'r, 's>(rows: &'r [Row<'s>]) -> impl Iterator<Item = &'r [Row<'s>]> {
+fn by_cell<'r, 's>(rows: &'r [GateCase<'s>]) -> impl Iterator<Item = &'r [GateCase<'s>]> {
     rows.chunk_by(|a, b| (a.test, a.cell) == (b.test, b.cell))
 }
 
@@ -338,10 +338,10 @@ impl fmt::Display for Shares {
     }
 }
 
-fn page(rows: &[Row<'_>], left: &[(&str, &str, &str)]) -> String {
+fn page(rows: &[GateCase<'_>], left: &[(&str, &str, &str)]) -> String {
     let mut page = Page::default();
     let head = ["cell", "queue", "measured", "simulated", "within 15 %"].map(String::from);
-    let line = |row: &Row<'_>| {
+    let line = |row: &GateCase<'_>| {
         let agrees = if row.agrees(|of| of.all) { "yes" } else { "NO" };
         vec![
             format!("{} {}", row.test, row.cell),
@@ -373,16 +373,16 @@ fn page(rows: &[Row<'_>], left: &[(&str, &str, &str)]) -> String {
     page.render(&Look::stdout())
 }
 
-fn text(rows: &[Row<'_>], left: &[(&str, &str, &str)]) -> String {
+fn text(rows: &[GateCase<'_>], left: &[(&str, &str, &str)]) -> String {
     let shares = |of: Shares| json!({ "share": of.all, "worst": of.worst });
-    let row = |row: &Row<'_>| {
+    let row = |row: &GateCase<'_>| {
         json!({
             "queue": row.queue,
             "measured": shares(row.measured), "simulated": shares(row.simulated),
             "share_within": row.agrees(|of| of.all), "worst_within": row.agrees(|of| of.worst),
         })
     };
-    let cell = |rows: &[Row<'_>]| {
+    let cell = |rows: &[GateCase<'_>]| {
         json!({
             "test": rows[0].test, "cell": rows[0].cell, "same_best": same_best(rows),
             "queues": rows.iter().map(row).collect::<Vec<Value>>(),
@@ -403,7 +403,7 @@ mod tests {
     use super::*;
     use tidegate_lab::suite;
 
-    fn why(cell: &Cell) -> &'static str {
+    fn why(cell: &SuiteCell) -> &'static str {
         match Real::of("", cell, Path::new("tidegate")) {
             Err(Not::Possible(why)) => why,
             _ => "",
@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn short_packets_of_tcp_and_round_trips_far_apart_stay_in_the_simulator() {
         let suite = suite::open("protection").unwrap();
-        let of = |cell: &&Cell| ["P14", "P16"].contains(&suite.tests[cell.test].id.as_str());
+        let of = |cell: &&SuiteCell| ["P14", "P16"].contains(&suite.tests[cell.test].id.as_str());
         let cells = suite.cells.iter().filter(of);
         let left = cells.filter(|cell| [FULL, FAR].contains(&why(cell)));
         let names: Vec<&str> = left.map(|cell| cell.name.as_str()).collect();

@@ -1,6 +1,6 @@
 //! What is printed of suites on a terminal.
 use serde_json::{Value, json};
-use tidegate_lab::suite::{Figure, Length, OfCell, OfQueue, Results, Scores, Suite};
+use tidegate_lab::suite::{CellFigure, OfCell, OfQueue, Scores, Suite, SuiteLength, SuiteResults};
 use tidegate_report::human;
 use tidegate_report::page::{Block, Page};
 use tidegate_report::suite::share;
@@ -41,7 +41,7 @@ pub(super) fn list_json(suites: &[Suite]) -> String {
 }
 
 /// What came of a suite.
-pub(super) fn table(suite: &Suite, results: &Results, scores: &Scores) -> String {
+pub(super) fn table(suite: &Suite, results: &SuiteResults, scores: &Scores) -> String {
     let mut page = Page::default();
     if suite.bound.is_some() {
         page.add(Block::Table(judged(suite, results, scores)));
@@ -57,8 +57,8 @@ pub(super) fn table(suite: &Suite, results: &Results, scores: &Scores) -> String
     }
     let seeds = results.seeds.len();
     let quick = match results.length {
-        Length::Quick => "; a quick run, so its figures are rough",
-        Length::Full => "",
+        SuiteLength::Quick => "; a quick run, so its figures are rough",
+        SuiteLength::Full => "",
     };
     let cells = results.cells.len();
     let of = if cells == suite.cells.len() {
@@ -78,7 +78,7 @@ const LEGEND: &str = "Of each test: what the worst user is sure of in the worst 
     part of his fair share. Passed: cells in which that is enough.\n";
 
 /// Queues in order, and a column for each test.
-fn judged(suite: &Suite, results: &Results, scores: &Scores) -> Vec<Vec<String>> {
+fn judged(suite: &Suite, results: &SuiteResults, scores: &Scores) -> Vec<Vec<String>> {
     let tests: Vec<usize> = scores
         .queues
         .first()
@@ -98,7 +98,12 @@ fn judged(suite: &Suite, results: &Results, scores: &Scores) -> Vec<Vec<String>>
 }
 
 /// Cells and queues of a test, and a column for each figure.
-fn measured(suite: &Suite, results: &Results, scores: &Scores, test: usize) -> Vec<Vec<String>> {
+fn measured(
+    suite: &Suite,
+    results: &SuiteResults,
+    scores: &Scores,
+    test: usize,
+) -> Vec<Vec<String>> {
     let figures = suite.figures(test);
     let mut head = vec!["cell".to_string(), "queue".into()];
     head.extend(figures.iter().map(|figure| figure.to_string()));
@@ -113,7 +118,7 @@ fn measured(suite: &Suite, results: &Results, scores: &Scores, test: usize) -> V
 }
 
 /// A figure in its own unit.
-fn shown(of: &Figure, found: Option<tidegate_report::Figure>) -> String {
+fn shown(of: &CellFigure, found: Option<tidegate_report::Figure>) -> String {
     match of.unit().as_str() {
         "bit/s" => human::rate(found),
         "ms" => human::millis(found),

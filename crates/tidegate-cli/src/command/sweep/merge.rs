@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tidegate_lab::study::{self, Shard, Store};
 
-use super::{Of, failed};
+use super::{SweepOptions, failed};
 use crate::experiment::begin;
 use crate::failure::Failure;
 use crate::output;
@@ -14,15 +14,15 @@ use crate::output;
 /// Without directories, those are the folders of parts below the study's own. Parts stay where they
 /// are. What no part has is listed, and `tidegate sweep` runs it.
 #[derive(Debug, clap::Args)]
-pub struct Merge {
+pub struct MergeArgs {
     #[command(flatten)]
-    of: Of,
+    of: SweepOptions,
     /// Directories of parts, or of the same study run elsewhere
     #[arg(value_name = "PART")]
     parts: Vec<PathBuf>,
 }
 
-impl Merge {
+impl MergeArgs {
     pub fn execute(self) -> Result<(), Failure> {
         let begun = begin();
         let prepared = self.of.prepared()?;

@@ -1,13 +1,13 @@
 //! What is printed of a study.
 use std::time::Duration;
 
-use tidegate_lab::study::{Answer, Prepared, Seeds, Study, Swept, Tables};
+use tidegate_lab::study::{GroupShare, Prepared, Seeds, Study, Swept, Tables};
 use tidegate_report::page::{Block, Page};
 use tidegate_report::table::Look;
 
 /// What each group got behind each queue.
 pub(super) fn answers(prepared: &Prepared, tables: &Tables) -> String {
-    let mut lines = vec![Answer::HEAD.map(String::from).to_vec()];
+    let mut lines = vec![GroupShare::HEAD.map(String::from).to_vec()];
     lines.extend(tables.answers.iter().map(|answer| answer.words(&prepared.study).to_vec()));
     let mut page = Page::default();
     page.add(Block::Table(lines));

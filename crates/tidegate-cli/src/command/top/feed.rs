@@ -36,19 +36,19 @@ pub enum Update {
 }
 
 /// A gate that tells how it is.
-pub struct Feed {
+pub struct GateFeed {
     lines: BufReader<UnixStream>,
     line: String,
     /// Whether it has told anything.
     told: bool,
 }
 
-impl Feed {
+impl GateFeed {
     /// The gate that listens at `socket`.
     ///
     /// # Errors
     /// Why there is none.
-    pub fn open(socket: &Path) -> Result<Feed, String> {
+    pub fn open(socket: &Path) -> Result<GateFeed, String> {
         let failed = |error: std::io::Error| match error.kind() {
             ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
                 format!("no gate listens at {}\n  {WHERE}", socket.display())
@@ -58,7 +58,7 @@ impl Feed {
         };
         let stream = UnixStream::connect(socket).map_err(failed)?;
         stream.set_read_timeout(Some(SILENCE)).map_err(failed)?;
-        Ok(Feed { lines: BufReader::new(stream), line: String::new(), told: false })
+        Ok(GateFeed { lines: BufReader::new(stream), line: String::new(), told: false })
     }
 
     /// Asks for a line at once, rather than when the next is due.
@@ -124,7 +124,7 @@ pub fn follow(socket: &Path) -> Result<Receiver<Update>, Failure> {
     let socket = PathBuf::from(socket);
     let work = move || {
         loop {
-            let Err(why) = Feed::open(&socket).and_then(|mut feed| -> Result<(), String> {
+            let Err(why) = GateFeed::open(&socket).and_then(|mut feed| -> Result<(), String> {
                 loop {
                     if to.send(Update::Snapshot(Box::new(feed.snapshot()?))).is_err() {
                         return Ok(());
@@ -167,7 +167,7 @@ mod tests {
     fn snapshots_come_line_by_line_until_the_gate_ends() {
         let (_home, path) =
             gate(|mut stream| stream.write_all((line() + &line()).as_bytes()).unwrap_or_default());
-        let mut feed = Feed::open(&path).unwrap();
+        let mut feed = GateFeed::open(&path).unwrap();
         assert_eq!([feed.snapshot(), feed.snapshot()], [Ok(sample::gate()), Ok(sample::gate())]);
         assert_eq!(feed.snapshot(), Err("the gate has ended".into()));
     }
@@ -182,12 +182,12 @@ mod tests {
         ] {
             let (_home, path) =
                 gate(move |mut stream| stream.write_all(said.as_bytes()).unwrap_or_default());
-            let error = Feed::open(&path).unwrap().snapshot().unwrap_err();
+            let error = GateFeed::open(&path).unwrap().snapshot().unwrap_err();
             assert!(error.contains(told), "{said}: {error}");
         }
         let other = line().replace("tidegate.snapshot/1", "tidegate.snapshot/2");
         assert!(read(&other).unwrap_err().contains("tidegate.snapshot/2"));
-        let nobody = Feed::open(Path::new("/nonexistent/gate.sock")).err().unwrap();
+        let nobody = GateFeed::open(Path::new("/nonexistent/gate.sock")).err().unwrap();
         assert_eq!(nobody, format!("no gate listens at /nonexistent/gate.sock\n  {WHERE}"));
     }
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use tidegate_gateway::watch::rates::{self, Both, Rate};
-use tidegate_gateway::watch::snapshot::{Link, Snapshot};
+use tidegate_gateway::watch::rates::{self, Both, FrameRate};
+use tidegate_gateway::watch::snapshot::{LinkSnapshot, Snapshot};
 
 use super::feed::Update;
 
@@ -23,7 +23,7 @@ pub enum Action {
 
 /// What one direction received and sent in each of the last seconds, in bit/s, the last one at the
 /// end.
-pub type Past = VecDeque<[u64; 2]>;
+pub type PastRates = VecDeque<[u64; 2]>;
 
 /// A gate, as far as it has been heard of.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub struct Model {
     /// What happened in the second before that, for each link.
     rates: Vec<Option<Both>>,
     /// The past of both directions, by the link's name.
-    past: BTreeMap<String, [Past; 2]>,
+    past: BTreeMap<String, [PastRates; 2]>,
     /// The link that is shown.
     chosen: usize,
 }
@@ -72,7 +72,7 @@ impl Model {
             let Some(rates) = rates else { continue };
             let past = self.past.entry(link.name.clone()).or_default();
             for (past, rates) in past.iter_mut().zip(rates) {
-                let whole = |rate: Rate| rate.bps.round() as u64;
+                let whole = |rate: FrameRate| rate.bps.round() as u64;
                 past.push_back([whole(rates.received), whole(rates.sent)]);
                 past.drain(..past.len().saturating_sub(REMEMBERED));
             }
@@ -108,7 +108,7 @@ impl Model {
     }
 
     /// The link that is shown.
-    pub fn link(&self) -> Option<&Link> {
+    pub fn link(&self) -> Option<&LinkSnapshot> {
         self.last.as_ref()?.links.get(self.chosen)
     }
 
@@ -118,7 +118,7 @@ impl Model {
     }
 
     /// How both of its directions went.
-    pub fn past(&self) -> Option<&[Past; 2]> {
+    pub fn past(&self) -> Option<&[PastRates; 2]> {
         self.past.get(&self.link()?.name)
     }
 }

@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 
 use tidegate_gateway::watch::rates::{Both, Rates, between};
-use tidegate_gateway::watch::snapshot::{Direction, Link, Snapshot};
+use tidegate_gateway::watch::snapshot::{Direction, LinkSnapshot, Snapshot};
 use tidegate_report::human;
 use tidegate_report::page::{Block, Page};
 
@@ -27,7 +27,7 @@ pub fn page(old: &Snapshot, new: &Snapshot) -> Page {
 }
 
 /// A row for each figure, a column for each direction.
-fn figures(link: &Link, rates: Option<&Both>) -> Vec<Vec<String>> {
+fn figures(link: &LinkSnapshot, rates: Option<&Both>) -> Vec<Vec<String>> {
     let ways = [
         (&link.managed, rates.map(|rates| &rates[0])),
         (&link.reverse, rates.map(|rates| &rates[1])),
@@ -83,14 +83,14 @@ fn once(by: &[(String, f64)], why: &str) -> Option<String> {
     by.iter().find(|(reason, _)| reason == why).map(|(_, frames)| words::per_second(*frames))
 }
 
-fn most_classes(link: &Link) -> usize {
+fn most_classes(link: &LinkSnapshot) -> usize {
     let count =
         |direction: &Direction| direction.queue.as_ref().map_or(0, |queue| queue.classes.len());
     count(&link.managed).max(count(&link.reverse))
 }
 
 /// The names of both queues' gauges, each once, in the order of the first.
-fn gauges(link: &Link) -> Vec<String> {
+fn gauges(link: &LinkSnapshot) -> Vec<String> {
     let queues =
         [&link.managed, &link.reverse].into_iter().filter_map(|direction| direction.queue.as_ref());
     let mut seen = BTreeMap::new();

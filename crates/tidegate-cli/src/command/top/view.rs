@@ -4,11 +4,11 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style, Stylize};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph, RenderDirection, Row, Sparkline, Table};
-use tidegate_gateway::watch::rates::{Rate, Rates};
-use tidegate_gateway::watch::snapshot::{Direction, Queue};
+use tidegate_gateway::watch::rates::{FrameRate, Rates};
+use tidegate_gateway::watch::snapshot::{Direction, QueueSnapshot};
 use tidegate_report::human;
 
-use super::model::{Model, Past};
+use super::model::{Model, PastRates};
 
 use super::words;
 
@@ -40,7 +40,7 @@ pub fn draw(frame: &mut Frame, model: &Model) {
     frame.render_widget(Paragraph::new(head), top);
     let Some(link) = model.link() else { return };
     let now = model.last.as_ref().map_or(0.0, |last| last.time_s);
-    let of = |side: usize, direction| Way {
+    let of = |side: usize, direction| WayView {
         direction,
         rates: model.rates().map(|rates| &rates[side]),
         past: model.past().map(|past| &past[side]),
@@ -94,50 +94,55 @@ fn head(model: &Model, width: u16) -> Vec<Line<'_>> {
 }
 
 /// A direction, and all there is to tell of it.
-struct Way<'a> {
+struct WayView<'a> {
     direction: &'a Direction,
     rates: Option<&'a Rates>,
-    past: Option<&'a Past>,
+    past: Option<&'a PastRates>,
     now: f64,
     running: bool,
 }
 
 /// A framed part of a column.
 #[derive(Clone)]
-struct Section<'a> {
+struct ViewSection<'a> {
     title: String,
-    body: Body<'a>,
+    body: SectionBody<'a>,
     /// Lines that it takes, with its frame.
     want: u16,
 }
 
 #[derive(Clone)]
-enum Body<'a> {
+enum SectionBody<'a> {
     /// What happens, and if there is room for it, what was received in the past.
-    Figures(Vec<Line<'a>>, Option<&'a Past>),
+    Figures(Vec<Line<'a>>, Option<&'a PastRates>),
     /// Who sends most.
     Flows(Box<Table<'a>>),
 }
 
-impl<'a> Way<'a> {
+impl<'a> WayView<'a> {
     /// What happens, and who sends most; the more important first.
-    fn sections(&self, width: u16) -> Vec<Section<'a>> {
+    fn sections(&self, width: u16) -> Vec<ViewSection<'a>> {
         let lines = self.figures(width.saturating_sub(2).into());
         let ended = if self.running { "" } else { " (ended)" };
         let want = lines.len() as u16 + 2;
         let title = format!("{}{ended}", words::way(self.direction));
-        let mut sections = vec![Section { title, body: Body::Figures(lines, self.past), want }];
+        let mut sections =
+            vec![ViewSection { title, body: SectionBody::Figures(lines, self.past), want }];
         if let Some(queue) = &self.direction.queue {
             let (table, rows) = self.flows(queue, width);
             let title = words::congestion(&queue.flows);
-            sections.push(Section { title, body: Body::Flows(Box::new(table)), want: rows + 3 });
+            sections.push(ViewSection {
+                title,
+                body: SectionBody::Flows(Box::new(table)),
+                want: rows + 3,
+            });
         }
         sections
     }
 
     fn figures(&self, width: usize) -> Vec<Line<'a>> {
         let rate = self.direction.queue.as_ref().map(|queue| queue.rate_bps as f64);
-        let moved = |name, of: Option<Rate>| {
+        let moved = |name, of: Option<FrameRate>| {
             let part = of.zip(rate).map(|(of, rate)| of.bps / rate);
             let percent = part.map(|part| format!(" {}", words::share(part))).unwrap_or_default();
             // Above the rate there is a flood; below it all is well.
@@ -171,7 +176,7 @@ impl<'a> Way<'a> {
         lines
     }
 
-    fn queue(&self, queue: &Queue, width: usize) -> Vec<Line<'a>> {
+    fn queue(&self, queue: &QueueSnapshot, width: usize) -> Vec<Line<'a>> {
         let filled = words::filled(queue);
         let colour = match filled {
             part if part > 0.9 => Color::Red,
@@ -201,7 +206,7 @@ impl<'a> Way<'a> {
     }
 
     /// A table of who sends most, and how many rows it has.
-    fn flows(&self, queue: &Queue, width: u16) -> (Table<'a>, u16) {
+    fn flows(&self, queue: &QueueSnapshot, width: u16) -> (Table<'a>, u16) {
         let columns = if width < ROOMY { 3 } else { words::FLOW.len() };
         let senders = words::senders(&queue.flows);
         let told: Vec<[String; 6]> =
@@ -235,13 +240,13 @@ impl<'a> Way<'a> {
 
 /// Draws as many of `sections` as there is room for, the first first; what is left over is for a
 /// picture of the past.
-fn column(frame: &mut Frame, area: Rect, sections: Vec<Section>) {
+fn column(frame: &mut Frame, area: Rect, sections: Vec<ViewSection>) {
     let mut left = area.height;
     let mut heights = vec![0; sections.len()];
     // What happens comes before all who make it happen, but not before the worst of them.
     for flows in [WORST, u16::MAX] {
         for (section, height) in sections.iter().zip(&mut heights) {
-            let most = if matches!(section.body, Body::Flows(_)) { flows } else { u16::MAX };
+            let most = if matches!(section.body, SectionBody::Flows(_)) { flows } else { u16::MAX };
             let grown = section.want.min(most).min(*height + left);
             if grown >= LEAST {
                 left -= grown - *height;
@@ -262,8 +267,8 @@ fn column(frame: &mut Frame, area: Rect, sections: Vec<Section>) {
         let inner = block.inner(area);
         frame.render_widget(block, area);
         match section.body {
-            Body::Flows(table) => frame.render_widget(*table, inner),
-            Body::Figures(lines, past) => {
+            SectionBody::Flows(table) => frame.render_widget(*table, inner),
+            SectionBody::Figures(lines, past) => {
                 let told = lines.len() as u16;
                 let [figures, picture] =
                     Layout::vertical([Constraint::Length(told), Constraint::Min(0)]).areas(inner);
@@ -277,7 +282,7 @@ fn column(frame: &mut Frame, area: Rect, sections: Vec<Section>) {
 }
 
 /// Draws what was received, the last second at the right.
-fn draw_past(frame: &mut Frame, area: Rect, past: &Past) {
+fn draw_past(frame: &mut Frame, area: Rect, past: &PastRates) {
     if area.height < 2 {
         return;
     }

@@ -1,7 +1,8 @@
 //! Figures as words, for the view and the table alike.
-use tidegate_gateway::watch::rates::Rate;
+use tidegate_gateway::watch::rates::FrameRate;
 use tidegate_gateway::watch::snapshot::{
-    Class, Delay, Direction, FlowState, Flows, Limit, Queue, Reading, Snapshot,
+    ClassAccount, Direction, FlowState, Flows, GaugeReading, Limit, QueueDelay, QueueSnapshot,
+    Snapshot,
 };
 use tidegate_report::{Figure, human};
 
@@ -28,7 +29,7 @@ pub fn per_second(frames: f64) -> String {
 }
 
 /// Both, or that they are not known.
-pub fn rate(rate: Option<Rate>) -> String {
+pub fn rate(rate: Option<FrameRate>) -> String {
     rate.map_or(UNKNOWN.into(), |rate| format!("{} {}", bits(rate.bps), per_second(rate.frames)))
 }
 
@@ -90,16 +91,16 @@ pub fn way(of: &Direction) -> String {
 }
 
 /// How long frames had waited that left a queue.
-pub fn delay(of: Option<&Delay>) -> String {
+pub fn delay(of: Option<&QueueDelay>) -> String {
     of.map_or(UNKNOWN.into(), |delay| {
-        let Delay { mean_s, p50_s, p99_s, max_s, .. } = *delay;
+        let QueueDelay { mean_s, p50_s, p99_s, max_s, .. } = *delay;
         let [mean, half, most, longest] = [mean_s, p50_s, p99_s, max_s].map(millis);
         format!("mean {mean}, half {half}, 99 % {most}, longest {longest}")
     })
 }
 
 /// What waits, of what may.
-pub fn backlog(of: &Queue) -> String {
+pub fn backlog(of: &QueueSnapshot) -> String {
     let frames = human::count(of.backlog.frames);
     match of.limit {
         Limit::Bytes(limit) => {
@@ -113,7 +114,7 @@ pub fn backlog(of: &Queue) -> String {
 
 /// Which part of the limit that is, 0 to 1. It is more if a reload has lowered the limit, or frames
 /// that are not judged wait beside the queue: they have a limit of their own.
-pub fn filled(of: &Queue) -> f64 {
+pub fn filled(of: &QueueSnapshot) -> f64 {
     match of.limit {
         Limit::Bytes(limit) => of.backlog.bytes as f64 / limit.max(1) as f64,
         Limit::Packets(limit) => of.backlog.frames as f64 / limit.max(1) as f64,
@@ -121,12 +122,12 @@ pub fn filled(of: &Queue) -> f64 {
 }
 
 /// A gauge with its name.
-pub fn gauge(of: &Reading) -> String {
+pub fn gauge(of: &GaugeReading) -> String {
     format!("{} {}", human::plain(&of.name), value(of))
 }
 
 /// A gauge's reading.
-pub fn value(of: &Reading) -> String {
+pub fn value(of: &GaugeReading) -> String {
     let Some(value) = of.value else { return UNKNOWN.into() };
     match of.unit.as_str() {
         "bit/s" => bits(value),
@@ -138,7 +139,7 @@ pub fn value(of: &Reading) -> String {
 }
 
 /// What a class is called.
-pub fn class(of: &Class) -> String {
+pub fn class(of: &ClassAccount) -> String {
     if of.name.is_empty() { "(rest)".into() } else { human::plain(&of.name) }
 }
 

@@ -13,8 +13,8 @@ use libc::tpacket2_hdr;
 use super::TAG;
 use tidegate::Time;
 
-use crate::device::port::Received;
-use crate::machine::system::{self, Shared};
+use crate::device::port::ReceivedFrame;
+use crate::machine::system::{self, SharedMemory};
 
 /// Where the tag stands in a frame: behind the two addresses.
 const ADDRESSES: usize = 12;
@@ -41,7 +41,7 @@ const AHEAD: usize = 3;
 /// The slots of a receive ring.
 #[derive(Debug)]
 pub struct Slots {
-    memory: Shared,
+    memory: SharedMemory,
     /// Bytes from one slot to the next, and what fits into a block.
     size: usize,
     per_block: usize,
@@ -66,7 +66,7 @@ impl Slots {
         let set = |name, value: i32| system::set_option(socket, libc::SOL_PACKET, name, value);
         set(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as i32)?;
         set(libc::PACKET_RESERVE, HEADROOM as i32)?;
-        let Layout { size, per_block, block, blocks } = Layout::new(count, longest);
+        let SlotLayout { size, per_block, block, blocks } = SlotLayout::new(count, longest);
         let layout = libc::tpacket_req {
             tp_block_size: block as u32,
             tp_block_nr: blocks as u32,
@@ -74,13 +74,13 @@ impl Slots {
             tp_frame_nr: (blocks * per_block) as u32,
         };
         system::set_option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, layout)?;
-        let memory = Shared::new(socket, blocks * block)?;
+        let memory = SharedMemory::new(socket, blocks * block)?;
         Ok(Slots { memory, size, per_block, block, count: blocks * per_block, next: 0 })
     }
 
     /// Memory that about `count` slots for frames of up to `longest` bytes take, in bytes.
     pub const fn memory(count: usize, longest: usize) -> usize {
-        let Layout { block, blocks, .. } = Layout::new(count, longest);
+        let SlotLayout { block, blocks, .. } = SlotLayout::new(count, longest);
         block * blocks
     }
 
@@ -99,7 +99,7 @@ impl Slots {
     }
 
     /// Shows the oldest frame to `take` and gives its slot back; whether there was one.
-    pub fn next(&mut self, take: &mut impl FnMut(Received<'_>)) -> bool {
+    pub fn next(&mut self, take: &mut impl FnMut(ReceivedFrame<'_>)) -> bool {
         let slot = self.slot(0);
         if !self.is_ours(slot) {
             return false;
@@ -143,16 +143,16 @@ impl Slots {
 }
 
 /// How slots lie in memory.
-struct Layout {
+struct SlotLayout {
     size: usize,
     per_block: usize,
     block: usize,
     blocks: usize,
 }
 
-impl Layout {
+impl SlotLayout {
     /// About `count` slots for frames of up to `longest` bytes, at most [`LONGEST`].
-    const fn new(count: usize, longest: usize) -> Layout {
+    const fn new(count: usize, longest: usize) -> SlotLayout {
         // An odd number of lines, so that the slots' first lines do not fight for the same places
         // in the cache.
         let size = ((START + longest).div_ceil(LINE) | 1) * LINE;
@@ -161,7 +161,7 @@ impl Layout {
         let most = MOST / size;
         let count = if count < AHEAD + 1 { AHEAD + 1 } else { count };
         let count = if count > most { most } else { count };
-        Layout { size, per_block, block, blocks: count.div_ceil(per_block) }
+        SlotLayout { size, per_block, block, blocks: count.div_ceil(per_block) }
     }
 }
 
@@ -180,7 +180,7 @@ fn status<'a>(slot: NonNull<u8>) -> &'a AtomicU32 {
 ///
 /// # Safety
 /// The slot, of `size` bytes, is ours for as long as what is returned lives.
-unsafe fn frame<'a>(slot: NonNull<u8>, size: usize) -> Received<'a> {
+unsafe fn frame<'a>(slot: NonNull<u8>, size: usize) -> ReceivedFrame<'a> {
     // SAFETY: a slot begins with this header, aligned to a cache line; the kernel filled it before
     // it gave it to us.
     let header = unsafe { slot.cast::<tpacket2_hdr>().read() };
@@ -202,7 +202,7 @@ unsafe fn frame<'a>(slot: NonNull<u8>, size: usize) -> Received<'a> {
         bytes[ADDRESSES..ADDRESSES + 2].copy_from_slice(&tpid.to_be_bytes());
         bytes[ADDRESSES + 2..ADDRESSES + TAG].copy_from_slice(&header.tp_vlan_tci.to_be_bytes());
     }
-    Received {
+    ReceivedFrame {
         bytes,
         wire_len: header.tp_len + added as u32,
         stamp: Time::from_nanos(

@@ -29,7 +29,7 @@ const EVERY_PROTOCOL: u16 = 3;
 
 /// A filter at an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Filter {
+pub struct KernelFilter {
     /// Which way the frames go that it sees.
     pub way: Hook,
     /// Its kind, as `bpf` or `flower`.
@@ -49,7 +49,7 @@ pub enum Hook {
     Egress,
 }
 
-impl Filter {
+impl KernelFilter {
     /// Whether it is one of ours.
     pub fn is_ours(&self) -> bool {
         self.way == Hook::Ingress && self.name.as_deref() == Some(NAME)
@@ -69,7 +69,7 @@ pub enum Installation {
 ///
 /// # Errors
 /// The kernel's.
-pub fn filters(netlink: &mut Netlink, interface: u32) -> io::Result<Vec<Filter>> {
+pub fn filters(netlink: &mut Netlink, interface: u32) -> io::Result<Vec<KernelFilter>> {
     let mut filters = Vec::new();
     // Asked where there is neither, the kernel answers for the root discipline.
     let ways: &[Hook] = if has(netlink, interface, CLSACT)? {
@@ -88,7 +88,7 @@ pub fn filters(netlink: &mut Netlink, interface: u32) -> io::Result<Vec<Filter>>
                 _ => None,
             });
             if let Some(options) = options {
-                filters.push(Filter {
+                filters.push(KernelFilter {
                     way,
                     kind: kind(&told).into(),
                     name: name(options),

@@ -56,7 +56,8 @@ impl Installed {
 
 /// The program of ours at `interface`.
 pub(super) fn installed(netlink: &mut Netlink, interface: u32) -> io::Result<Option<Installed>> {
-    let filter = attach::filters(netlink, interface)?.into_iter().find(attach::Filter::is_ours);
+    let filter =
+        attach::filters(netlink, interface)?.into_iter().find(attach::KernelFilter::is_ours);
     let Some(program) = filter.and_then(|f| f.program) else { return Ok(None) };
     let mut all = loaded_programs().peekable();
     if let Some(Err(error)) = all.peek()

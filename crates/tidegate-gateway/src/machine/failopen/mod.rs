@@ -14,9 +14,9 @@
 //! takes no more than were counted. All that had arrived while the heartbeat was still fresh is
 //! ours. [`GUARD`] is left between what we and the program call fresh, for a processor that is
 //! interrupted between copy and program. After a lapse `beat` renews first and says
-//! [`Promise::Lapsed`]; then what waits is thrown away, for the kernel has forwarded it, and what
-//! comes is ours again. A frame that comes in between may be lost by that; none is sent twice. For
-//! this, the program must see our renewal or we must see the frame. The kernel's wake-up of a
+//! [`PromiseState::Lapsed`]; then what waits is thrown away, for the kernel has forwarded it, and
+//! what comes is ours again. A frame that comes in between may be lost by that; none is sent twice.
+//! For this, the program must see our renewal or we must see the frame. The kernel's wake-up of a
 //! packet socket's reader is a memory barrier on its side, and we have a fence on ours.
 pub mod attach;
 mod gate;
@@ -32,7 +32,7 @@ use aya::maps::{Array, MapData, PerCpuArray};
 use aya::programs::SchedClassifier;
 use tidegate::{Span, Time};
 
-use crate::device::guard::{Guard, Promise};
+use crate::device::guard::{Guard, PromiseState};
 use crate::machine::clock;
 use crate::machine::netlink::Netlink;
 use attach::Installation;
@@ -187,11 +187,15 @@ impl FailOpen {
     /// Lets the heartbeat be fresh until `until`. Whether it had held is judged when that is
     /// written, not when `until` was decided upon: a thread that was stopped in between finds out
     /// here.
-    pub fn promise(&mut self, until: Time) -> Promise {
+    pub fn promise(&mut self, until: Time) -> PromiseState {
         let old = self.gate.valid_until;
         let renewed = self.write(KernelGate { valid_until: until, ..self.gate });
         fence(Ordering::SeqCst);
-        if clock::now() + GUARD <= old && renewed.is_ok() { Promise::Kept } else { Promise::Lapsed }
+        if clock::now() + GUARD <= old && renewed.is_ok() {
+            PromiseState::Kept
+        } else {
+            PromiseState::Lapsed
+        }
     }
 
     /// Ends the heartbeat: from here on the kernel forwards.
@@ -215,8 +219,9 @@ impl FailOpen {
         let opened = self.open();
         // Known by its number, which who may only change interfaces is told; what is in it we know
         // ourselves.
-        let ours =
-            |filter: &attach::Filter| filter.is_ours() && filter.program == Some(self.program);
+        let ours = |filter: &attach::KernelFilter| {
+            filter.is_ours() && filter.program == Some(self.program)
+        };
         let [one, other] = self.gate.interfaces.map(|interface| {
             if attach::filters(netlink, interface)?.iter().any(ours) {
                 Installed { interface, program: self.program, gate: self.gate }.take_away(netlink)
@@ -248,7 +253,7 @@ impl FailOpen {
 }
 
 impl Guard for FailOpen {
-    fn beat(&mut self) -> Promise {
+    fn beat(&mut self) -> PromiseState {
         self.promise(clock::now() + VALID)
     }
 

@@ -1,11 +1,11 @@
 //! The direction from the outer device to the inner: through a queue or not.
 use tidegate::Time;
 
-use crate::device::port::Received;
+use crate::device::port::ReceivedFrame;
 use crate::path::lane::Lane;
-use crate::path::pool::Pool;
-use crate::path::wire::Wire;
-use crate::watch::counters::Counters;
+use crate::path::pool::FramePool;
+use crate::path::wire::UnmanagedWire;
+use crate::watch::counters::DirectionCounters;
 use crate::watch::observer::Observer;
 
 /// The direction from the outer device to the inner.
@@ -14,66 +14,66 @@ use crate::watch::observer::Observer;
     clippy::large_enum_variant,
     reason = "one per link, and the packet path must not chase a pointer"
 )]
-pub enum Back<W> {
+pub enum BackDirection<W> {
     /// Frames pass as they came.
-    Wire(Wire),
+    Wire(UnmanagedWire),
     /// They pass through a queue, too.
     Lane(Lane<W>),
 }
 
-impl<W: Observer> Back<W> {
+impl<W: Observer> BackDirection<W> {
     #[inline]
     pub(super) fn next(&self) -> Option<Time> {
         match self {
-            Back::Wire(wire) => wire.next(),
-            Back::Lane(lane) => lane.next(),
+            BackDirection::Wire(wire) => wire.next(),
+            BackDirection::Lane(lane) => lane.next(),
         }
     }
 
-    pub(super) fn counters(&self) -> &Counters {
+    pub(super) fn counters(&self) -> &DirectionCounters {
         match self {
-            Back::Wire(wire) => wire.counters(),
-            Back::Lane(lane) => lane.counters(),
+            BackDirection::Wire(wire) => wire.counters(),
+            BackDirection::Lane(lane) => lane.counters(),
         }
     }
 
-    pub(super) fn pool(&self) -> &Pool {
+    pub(super) fn pool(&self) -> &FramePool {
         match self {
-            Back::Wire(wire) => wire.pool(),
-            Back::Lane(lane) => lane.pool(),
+            BackDirection::Wire(wire) => wire.pool(),
+            BackDirection::Lane(lane) => lane.pool(),
         }
     }
 
     pub(super) fn reach(&mut self, longest: u32) {
         match self {
-            Back::Wire(wire) => wire.reach(longest),
-            Back::Lane(lane) => lane.reach(longest),
+            BackDirection::Wire(wire) => wire.reach(longest),
+            BackDirection::Lane(lane) => lane.reach(longest),
         }
     }
 
-    pub(super) fn discard(&mut self, now: Time, frame: &Received<'_>) {
+    pub(super) fn discard(&mut self, now: Time, frame: &ReceivedFrame<'_>) {
         match self {
-            Back::Wire(wire) => wire.discard(frame),
-            Back::Lane(lane) => lane.discard(now, frame),
+            BackDirection::Wire(wire) => wire.discard(frame),
+            BackDirection::Lane(lane) => lane.discard(now, frame),
         }
     }
 
     pub(super) fn forget(&mut self, now: Time) {
         match self {
-            Back::Wire(wire) => wire.forget(),
-            Back::Lane(lane) => lane.forget(now),
+            BackDirection::Wire(wire) => wire.forget(),
+            BackDirection::Lane(lane) => lane.forget(now),
         }
     }
 }
 
-impl<W> From<Wire> for Back<W> {
-    fn from(wire: Wire) -> Back<W> {
-        Back::Wire(wire)
+impl<W> From<UnmanagedWire> for BackDirection<W> {
+    fn from(wire: UnmanagedWire) -> BackDirection<W> {
+        BackDirection::Wire(wire)
     }
 }
 
-impl<W> From<Lane<W>> for Back<W> {
-    fn from(lane: Lane<W>) -> Back<W> {
-        Back::Lane(lane)
+impl<W> From<Lane<W>> for BackDirection<W> {
+    fn from(lane: Lane<W>) -> BackDirection<W> {
+        BackDirection::Lane(lane)
     }
 }

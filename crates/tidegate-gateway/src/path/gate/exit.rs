@@ -3,7 +3,7 @@ use std::io;
 
 use super::BATCH;
 use crate::device::guard::Guard;
-use crate::device::port::{Port, Received, Unsent};
+use crate::device::port::{Port, ReceivedFrame, Unsent};
 
 /// A device, and what frames go out on it.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl<P: Port> Exit<P> {
     /// Receives what is [ours](Exit::ours); a device that has nothing for us is asked all the same
     /// whether it is well.
     #[inline]
-    pub(super) fn receive(&mut self, most: usize, mut take: impl FnMut(Received<'_>, Whose)) {
+    pub(super) fn receive(&mut self, most: usize, mut take: impl FnMut(ReceivedFrame<'_>, Whose)) {
         let Exit { port, trouble, stale, .. } = self;
         let received = port.receive(most, &mut |frame| match *stale {
             0 => take(frame, Whose::Ours),

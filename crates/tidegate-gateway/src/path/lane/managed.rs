@@ -4,15 +4,15 @@ use tidegate::{ConfigError, Link, Time};
 
 use crate::path::delay::DelayLine;
 use crate::path::lane::Lane;
-use crate::path::pace::{Pace, Paced};
-use crate::path::pool::Pool;
+use crate::path::pace::{LinkPace, Paced};
+use crate::path::pool::FramePool;
 use crate::path::rehash::Keys;
 use crate::path::sort::Sorter;
 use crate::watch::meter::Meter;
 
 /// What a lane is made of.
 #[derive(Debug)]
-pub struct Managed {
+pub struct LaneParts {
     /// The queue, empty.
     pub queue: AnyQueue,
     /// The link that it was built for: at its rate frames leave, and so much may wait unjudged,
@@ -25,7 +25,7 @@ pub struct Managed {
     /// Frames under way after they left the queue: none, and how long.
     pub under_way: DelayLine,
     /// Where frames wait, in the queue and under way.
-    pub pool: Pool,
+    pub pool: FramePool,
     /// What is measured.
     pub meter: Meter,
 }
@@ -34,7 +34,7 @@ pub struct Managed {
 #[derive(Debug)]
 pub struct LeftOver {
     pub(super) _queue: Option<AnyQueue>,
-    pub(super) _pool: Pool,
+    pub(super) _pool: FramePool,
     pub(super) _under_way: DelayLine,
     pub(super) _sorter: Sorter,
     pub(super) _keys: Keys,
@@ -47,7 +47,7 @@ impl<W> Lane<W> {
     /// # Errors
     /// None: a trace that could be read can be followed.
     pub fn paced(self, paced: &Paced) -> Result<Lane<W>, ConfigError> {
-        Ok(Lane { pace: Pace::new(paced, self.link.rate)?, ..self })
+        Ok(Lane { pace: LinkPace::new(paced, self.link.rate)?, ..self })
     }
 
     /// Frames of up to `longest` bytes may wait from here on.
@@ -56,7 +56,7 @@ impl<W> Lane<W> {
     }
 
     /// The memory of waiting frames.
-    pub(crate) fn pool(&self) -> &Pool {
+    pub(crate) fn pool(&self) -> &FramePool {
         &self.pool
     }
 
@@ -68,7 +68,7 @@ impl<W> Lane<W> {
 
 /// What the link behind the queue is doing.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum State {
+pub(super) enum LinkState {
     /// It sends until then.
     Busy(Time),
     /// It asked in vain, then for the last time.

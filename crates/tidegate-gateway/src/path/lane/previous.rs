@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use tidegate::catalog::AnyQueue;
 use tidegate::{Backlog, Packet, Qdisc, Time};
 
-use crate::path::fate::Fate;
-use crate::watch::meter::Classes;
+use crate::path::fate::GateSink;
+use crate::watch::meter::ClassLayout;
 use crate::watch::observer::Observer;
 
 /// The previous queues: the first gives all it has before the next does.
@@ -55,10 +55,11 @@ impl Previous {
     pub(super) fn dequeue<W: Observer>(
         &mut self,
         now: Time,
-        fate: &mut Fate<'_, W>,
+        fate: &mut GateSink<'_, W>,
     ) -> Option<Packet> {
         while let Some(queue) = self.queues.front_mut() {
-            fate.classes = if self.reclassified > 0 { Classes::Previous } else { Classes::Current };
+            fate.classes =
+                if self.reclassified > 0 { ClassLayout::Previous } else { ClassLayout::Current };
             if let Some(packet) = queue.dequeue(now, fate) {
                 return Some(fate.given(packet));
             }

@@ -1,11 +1,13 @@
 //! The figures, one by one.
 use std::borrow::Cow;
 
-use super::Kind::{Counter, Gauge, Histogram, Info};
-use super::Value::{Count, Delays, Level};
-use super::{Family, Sample, Value};
+use super::FamilyKind::{Counter, Gauge, Histogram, Info};
+use super::MetricValue::{Count, Delays, Level};
+use super::{Family, MetricSample, MetricValue};
 use crate::watch::counters::Tally;
-use crate::watch::snapshot::{Class, Direction, Limit, Queue, Reading, Snapshot};
+use crate::watch::snapshot::{
+    ClassAccount, Direction, GaugeReading, Limit, QueueSnapshot, Snapshot,
+};
 
 const NONE: &[&str] = &[];
 const VERSION: &[&str] = &["version"];
@@ -31,7 +33,7 @@ macro_rules! families {
 
 families! {
     Info "tidegate_build" [""] VERSION, "The version that runs.",
-        |s| vec![Sample { values: vec![s.version.clone().into()], value: None }];
+        |s| vec![MetricSample { values: vec![s.version.clone().into()], value: None }];
     Gauge "tidegate_uptime" ["seconds"] NONE, "How long the gates of the process have been running.",
         |s| alone(Level(s.uptime_s));
     Gauge "tidegate_resident_memory" ["bytes"] NONE, "Memory of the process that is not swapped out.",
@@ -126,33 +128,36 @@ families! {
         |s| queues(s, |q| q.flows.fair_bps.map(per_second));
 }
 
-fn sample<const N: usize>(values: [impl Into<Cow<'static, str>>; N], value: Value) -> Sample {
-    Sample { values: values.map(Into::into).into(), value: Some(value) }
+fn sample<const N: usize>(
+    values: [impl Into<Cow<'static, str>>; N],
+    value: MetricValue,
+) -> MetricSample {
+    MetricSample { values: values.map(Into::into).into(), value: Some(value) }
 }
 
 /// The only one of its family.
-fn alone(value: Value) -> Vec<Sample> {
-    vec![Sample { values: vec![], value: Some(value) }]
+fn alone(value: MetricValue) -> Vec<MetricSample> {
+    vec![MetricSample { values: vec![], value: Some(value) }]
 }
 
-fn level(count: u64) -> Value {
+fn level(count: u64) -> MetricValue {
     Level(count as f64)
 }
 
-fn flag(is: bool) -> Value {
+fn flag(is: bool) -> MetricValue {
     Level(f64::from(u8::from(is)))
 }
 
 /// A rate in bit/s, in bytes a second.
-fn per_second(bps: f64) -> Value {
+fn per_second(bps: f64) -> MetricValue {
     Level(bps / 8.0)
 }
 
-fn frames(tally: &Tally) -> Value {
+fn frames(tally: &Tally) -> MetricValue {
     Count(tally.frames)
 }
 
-fn bytes(tally: &Tally) -> Value {
+fn bytes(tally: &Tally) -> MetricValue {
     Count(tally.bytes)
 }
 
@@ -174,42 +179,46 @@ fn and(
     vec![way[0].clone(), way[1].clone(), third.into()]
 }
 
-fn ways(snapshot: &Snapshot, read: fn(&Direction) -> Value) -> Vec<Sample> {
+fn ways(snapshot: &Snapshot, read: fn(&Direction) -> MetricValue) -> Vec<MetricSample> {
     directions(snapshot).map(|(way, of)| sample(way, read(of))).collect()
 }
 
-fn reasons(snapshot: &Snapshot, read: fn(&Direction) -> Vec<(String, u64)>) -> Vec<Sample> {
+fn reasons(snapshot: &Snapshot, read: fn(&Direction) -> Vec<(String, u64)>) -> Vec<MetricSample> {
     let each = directions(snapshot).flat_map(|(way, of)| {
-        read(of)
-            .into_iter()
-            .map(move |(why, count)| Sample { values: and(&way, why), value: Some(Count(count)) })
+        read(of).into_iter().map(move |(why, count)| MetricSample {
+            values: and(&way, why),
+            value: Some(Count(count)),
+        })
     });
     each.collect()
 }
 
-fn queues(snapshot: &Snapshot, read: fn(&Queue) -> Option<Value>) -> Vec<Sample> {
+fn queues(
+    snapshot: &Snapshot,
+    read: fn(&QueueSnapshot) -> Option<MetricValue>,
+) -> Vec<MetricSample> {
     directions(snapshot)
         .filter_map(|(way, of)| Some(sample(way, read(of.queue.as_ref()?)?)))
         .collect()
 }
 
-fn queue_info(snapshot: &Snapshot) -> Vec<Sample> {
+fn queue_info(snapshot: &Snapshot) -> Vec<MetricSample> {
     let each = directions(snapshot).filter_map(|([link, way], of)| {
-        let Queue { name, label, flow_key, .. } = of.queue.as_ref()?;
+        let QueueSnapshot { name, label, flow_key, .. } = of.queue.as_ref()?;
         let words = [&of.from, &of.to, name, label, flow_key].map(|word| Cow::Owned(word.clone()));
-        Some(Sample { values: [link, way].into_iter().chain(words).collect(), value: None })
+        Some(MetricSample { values: [link, way].into_iter().chain(words).collect(), value: None })
     });
     each.collect()
 }
 
 /// The gauges with one of `units`, in `factor` of them.
-fn gauges(snapshot: &Snapshot, units: &[&str], factor: f64) -> Vec<Sample> {
+fn gauges(snapshot: &Snapshot, units: &[&str], factor: f64) -> Vec<MetricSample> {
     let each = directions(snapshot).flat_map(|(way, of)| {
-        let readings: &[Reading] = of.queue.as_ref().map_or(&[], |queue| &queue.gauges);
-        let with_unit = move |reading: &&Reading| units.contains(&reading.unit.as_str());
+        let readings: &[GaugeReading] = of.queue.as_ref().map_or(&[], |queue| &queue.gauges);
+        let with_unit = move |reading: &&GaugeReading| units.contains(&reading.unit.as_str());
         readings.iter().filter(with_unit).filter_map(move |reading| {
             let value = Level(reading.value? * factor);
-            Some(Sample { values: and(&way, reading.name.clone()), value: Some(value) })
+            Some(MetricSample { values: and(&way, reading.name.clone()), value: Some(value) })
         })
     });
     each.collect()
@@ -217,15 +226,15 @@ fn gauges(snapshot: &Snapshot, units: &[&str], factor: f64) -> Vec<Sample> {
 
 fn classes(
     snapshot: &Snapshot,
-    of: fn(&Class) -> &Tally,
-    read: fn(&Tally) -> Value,
-) -> Vec<Sample> {
+    of: fn(&ClassAccount) -> &Tally,
+    read: fn(&Tally) -> MetricValue,
+) -> Vec<MetricSample> {
     let each = directions(snapshot).flat_map(|(way, direction)| {
-        let classes: &[Class] = direction.queue.as_ref().map_or(&[], |queue| &queue.classes);
+        let classes: &[ClassAccount] = direction.queue.as_ref().map_or(&[], |queue| &queue.classes);
         classes.iter().map(move |class| {
             let name =
                 if class.name.is_empty() { REST.into() } else { Cow::Owned(class.name.clone()) };
-            Sample { values: and(&way, name), value: Some(read(of(class))) }
+            MetricSample { values: and(&way, name), value: Some(read(of(class))) }
         })
     });
     each.collect()

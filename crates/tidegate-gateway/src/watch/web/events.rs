@@ -7,7 +7,7 @@ use hyper::body::Bytes;
 use serde::Serialize;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use super::Bounds;
+use super::WatcherLimits;
 use super::past::{Past, Point, json, point};
 use crate::watch::rates::{self, Both};
 use crate::watch::snapshot::Snapshot;
@@ -21,11 +21,11 @@ const AGAIN_MS: u32 = 1000;
 
 /// Tells events to those who have opened a stream.
 #[derive(Debug)]
-pub struct Events(Bounds, Mutex<Told>);
+pub struct Events(WatcherLimits, Mutex<EventStreams>);
 
 /// What was sent, and to whom.
 #[derive(Debug, Default)]
-struct Told {
+struct EventStreams {
     last: Option<Snapshot>,
     past: Past,
     /// The event `now` that was sent last.
@@ -44,7 +44,7 @@ struct Now<'a> {
 
 impl Events {
     /// Events that nobody receives yet.
-    pub fn new(bounds: Bounds) -> Events {
+    pub fn new(bounds: WatcherLimits) -> Events {
         Events(bounds, Mutex::default())
     }
 
@@ -102,7 +102,7 @@ impl Events {
         thread::sleep(2 * LOOK);
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn told(&self) -> MutexGuard<'_, EventStreams> {
         // Whoever panicked with it has left nothing half done that matters to others.
         self.1.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::Serialize;
 
 use crate::watch::rates::{Both, Rates};
-use crate::watch::snapshot::{Direction, Queue, Snapshot};
+use crate::watch::snapshot::{Direction, QueueSnapshot, Snapshot};
 
 /// A moment.
 #[derive(Debug, Serialize)]
@@ -12,12 +12,12 @@ pub struct Point {
     /// The time of day, in seconds from 1970 on.
     time_s: f64,
     /// For each link both directions: the managed one, the reverse.
-    links: Vec<[Way; 2]>,
+    links: Vec<[WayPoint; 2]>,
 }
 
 /// A direction at a moment. What is not known is null.
 #[derive(Debug, Serialize)]
-struct Way {
+struct WayPoint {
     /// Rates over the second before, in bit/s.
     received_bps: Option<f64>,
     sent_bps: Option<f64>,
@@ -42,14 +42,14 @@ pub fn point(snapshot: &Snapshot, rates: &[Option<Both>]) -> Point {
     Point { time_s: rounded(snapshot.time_s, 1e3), links: links.collect() }
 }
 
-fn way(direction: &Direction, rates: Option<&Rates>) -> Way {
+fn way(direction: &Direction, rates: Option<&Rates>) -> WayPoint {
     let queue = direction.queue.as_ref();
     let delay = queue.and_then(|queue| queue.delay.as_ref());
     let gauges = queue.map_or(&[][..], |queue| &queue.gauges);
-    let offenders = |queue: &Queue| {
+    let offenders = |queue: &QueueSnapshot| {
         queue.flows.offenders.iter().fold(0.0, |sum, flow| sum + flow.rate_bps).round()
     };
-    Way {
+    WayPoint {
         received_bps: rates.map(|rates| rates.received.bps.round()),
         sent_bps: rates.map(|rates| rates.sent.bps.round()),
         lost_bps: rates.map(|rates| rates.lost.bps.round()),

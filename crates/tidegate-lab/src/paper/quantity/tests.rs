@@ -68,7 +68,7 @@ fn class_means_weighted_by_count() {
         group("b", 12, 12.0 * 105.472),
         group("c", 3, 3.0 * 112.64),
     ];
-    assert!((class_jain(&groups, Rate::Throughput).unwrap() - 0.9902).abs() < 5e-5);
+    assert!((class_jain(&groups, RateKind::Throughput).unwrap() - 0.9902).abs() < 5e-5);
 }
 
 #[test]

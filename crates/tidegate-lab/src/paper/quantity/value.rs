@@ -1,13 +1,16 @@
 //! How a quantity is read from a replication's result.
-use tidegate_report::{Aggregate, Document, Figure, Group, Quantity as Shown, fair};
+use tidegate_report::{Aggregate, Document, Figure, Group, SeriesQuantity as Shown, fair};
 
 use super::super::cell::Replication;
-use super::super::unit::Unit;
-use super::{Extreme, Moment, Quantity, Rate, Reduce, Stat, What, Who, Whole, Window};
+use super::super::unit::PrintedUnit;
+use super::{
+    Extreme, GridWindow, Quantity, QuantityKind, RateKind, Reduce, Stat, Statistic, Who,
+    WholeQuantity,
+};
 
 impl Quantity {
     /// Its value in one replication, in `unit`; none where it does not apply.
-    pub fn value(&self, replication: &Replication, unit: Unit) -> Option<f64> {
+    pub fn value(&self, replication: &Replication, unit: PrintedUnit) -> Option<f64> {
         let document = &replication.document;
         let groups = members(document, self.group());
         let count = groups.iter().map(|g| g.count).sum::<u64>() as f64;
@@ -21,60 +24,60 @@ impl Quantity {
         let over =
             |shown, name: &str, window| reduce(replication, shown, name, Reduce::Mean, window);
         match &self.what {
-            What::Rate(rate, _) => sum(groups, |g| rate.of(g)),
-            What::RateOver(rate, who, window) => {
-                let shown = if *rate == Rate::Loss { Shown::Loss } else { Shown::Throughput };
+            QuantityKind::Rate(rate, _) => sum(groups, |g| rate.of(g)),
+            QuantityKind::RateOver(rate, who, window) => {
+                let shown = if *rate == RateKind::Loss { Shown::Loss } else { Shown::Throughput };
                 match who {
                     Who::Group(name) => over(shown, name, *window),
                     Who::All => groups.iter().map(|g| over(shown, &g.name, *window)).sum(),
                 }
             }
-            What::Ratio(rate, one, other) => {
+            QuantityKind::Ratio(rate, one, other) => {
                 Some(of_a_flow(document, *rate, one)? / of_a_flow(document, *rate, other)?)
             }
-            What::LossRatio(Who::All) => mean(all.loss_ratio),
-            What::LossRatio(_) => mean(groups.first()?.loss_ratio),
-            What::LossRatioOver(window) => over(Shown::Loss, "loss ratio", *window),
-            What::LossRatioChange(one, other) => {
+            QuantityKind::LossRatio(Who::All) => mean(all.loss_ratio),
+            QuantityKind::LossRatio(_) => mean(groups.first()?.loss_ratio),
+            QuantityKind::LossRatioOver(window) => over(Shown::Loss, "loss ratio", *window),
+            QuantityKind::LossRatioChange(one, other) => {
                 let of = |window| over(Shown::Loss, "loss ratio", window);
                 Some(of(*one)? / of(*other)?)
             }
-            What::NormOf(groups, n) => norm_of(document, groups, *n),
-            What::MarkRatio(Who::All) => mean(all.mark_ratio),
-            What::MarkRatio(_) => mean(groups.first()?.mark_ratio),
-            What::Jain(Who::All) => mean(all.jain),
-            What::Jain(_) => mean(groups.first()?.jain),
-            What::ClassJain(rate) => class_jain(&document.groups, *rate),
-            What::Whole(Whole::Norm) => Some(mean(all.norm_kbps)? * 1e3),
-            What::Whole(Whole::Deviation) => mean(all.fair_deviation),
-            What::Whole(Whole::Utilization) => mean(all.utilization),
-            What::Whole(Whole::NearlyFull) => mean(all.nearly_full_s),
-            What::Delay(stat) => mean(stat.of(all)),
-            What::DropGapCov(Who::All) => mean(all.drop_gap_ms.cov),
-            What::DropGapCov(_) => mean(groups.first()?.drop_gap_ms.cov),
-            What::RateCov(Moment::Mean, _) => mean(groups.first()?.rate_cov.mean),
-            What::RateCov(Moment::Sd, _) => mean(groups.first()?.rate_cov.sd),
-            What::End(Extreme::Least, _) => mean(groups.first()?.per_flow.min),
-            What::End(Extreme::Greatest, _) => mean(groups.first()?.per_flow.max),
-            What::Below(group, share) => below(document, group, *share),
-            What::Declared(metric, _) => mean(groups.first()?.figure(metric.name)),
-            What::Gauge(name, how, window) => {
+            QuantityKind::NormOf(groups, n) => norm_of(document, groups, *n),
+            QuantityKind::MarkRatio(Who::All) => mean(all.mark_ratio),
+            QuantityKind::MarkRatio(_) => mean(groups.first()?.mark_ratio),
+            QuantityKind::Jain(Who::All) => mean(all.jain),
+            QuantityKind::Jain(_) => mean(groups.first()?.jain),
+            QuantityKind::ClassJain(rate) => class_jain(&document.groups, *rate),
+            QuantityKind::Whole(WholeQuantity::Norm) => Some(mean(all.norm_kbps)? * 1e3),
+            QuantityKind::Whole(WholeQuantity::Deviation) => mean(all.fair_deviation),
+            QuantityKind::Whole(WholeQuantity::Utilization) => mean(all.utilization),
+            QuantityKind::Whole(WholeQuantity::NearlyFull) => mean(all.nearly_full_s),
+            QuantityKind::Delay(stat) => mean(stat.of(all)),
+            QuantityKind::DropGapCov(Who::All) => mean(all.drop_gap_ms.cov),
+            QuantityKind::DropGapCov(_) => mean(groups.first()?.drop_gap_ms.cov),
+            QuantityKind::RateCov(Statistic::Mean, _) => mean(groups.first()?.rate_cov.mean),
+            QuantityKind::RateCov(Statistic::Sd, _) => mean(groups.first()?.rate_cov.sd),
+            QuantityKind::End(Extreme::Least, _) => mean(groups.first()?.per_flow.min),
+            QuantityKind::End(Extreme::Greatest, _) => mean(groups.first()?.per_flow.max),
+            QuantityKind::Below(group, share) => below(document, group, *share),
+            QuantityKind::Declared(metric, _) => mean(groups.first()?.figure(metric.name)),
+            QuantityKind::Gauge(name, how, window) => {
                 reduce(replication, Shown::Gauge, name, *how, *window)
             }
-            What::Closed(closed) => Some(closed.value()),
-            What::Elsewhere => None,
+            QuantityKind::Closed(closed) => Some(closed.value()),
+            QuantityKind::Elsewhere => None,
         }
     }
 }
 
-impl Rate {
+impl RateKind {
     fn of(self, group: &Group) -> Option<Figure> {
         match self {
-            Rate::Throughput => group.throughput_bps,
-            Rate::Goodput => group.goodput_bps,
-            Rate::ActiveGoodput => group.active_goodput_bps.or(group.goodput_bps),
-            Rate::Loss => group.loss_bps,
-            Rate::Offered => group.offered_bps,
+            RateKind::Throughput => group.throughput_bps,
+            RateKind::Goodput => group.goodput_bps,
+            RateKind::ActiveGoodput => group.active_goodput_bps.or(group.goodput_bps),
+            RateKind::Loss => group.loss_bps,
+            RateKind::Offered => group.offered_bps,
         }
     }
 }
@@ -104,13 +107,13 @@ fn members<'d>(document: &'d Document, group: Option<&str>) -> Vec<&'d Group> {
 }
 
 /// The mean rate of a flow of the group called `name`.
-fn of_a_flow(document: &Document, rate: Rate, name: &str) -> Option<f64> {
+fn of_a_flow(document: &Document, rate: RateKind, name: &str) -> Option<f64> {
     let group = document.groups.iter().find(|g| g.name == name)?;
     Some(mean(rate.of(group))? / group.count as f64)
 }
 
 /// Jain's index when each flow has its group's mean.
-pub(super) fn class_jain(groups: &[Group], rate: Rate) -> Option<f64> {
+pub(super) fn class_jain(groups: &[Group], rate: RateKind) -> Option<f64> {
     let mut rates = vec![];
     for group in groups {
         let each = mean(rate.of(group))? / group.count as f64;
@@ -143,7 +146,7 @@ fn reduce(
     shown: Shown,
     name: &str,
     how: Reduce,
-    window: Window,
+    window: GridWindow,
 ) -> Option<f64> {
     let series = replication.series.as_ref()?;
     let line = series.lines.iter().find(|l| l.what == shown && l.name == name)?;

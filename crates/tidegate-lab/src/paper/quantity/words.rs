@@ -1,7 +1,9 @@
 //! How a quantity is written: from its words to what it is.
 use tidegate_report::{Group, Metric};
 
-use super::{EVER, Extreme, Moment, Rate, Reduce, Stat, What, Who, Whole, Window};
+use super::{
+    EVER, Extreme, GridWindow, QuantityKind, RateKind, Reduce, Stat, Statistic, Who, WholeQuantity,
+};
 
 /// What quantities begin with, to name what may have been meant.
 const KNOWN: [&str; 20] = [
@@ -41,31 +43,31 @@ fn unknown(body: &str) -> String {
     format!("no such quantity; they begin with {}{near}", known.join(" | "))
 }
 
-impl What {
-    pub(super) fn read(text: &str) -> Result<What, String> {
+impl QuantityKind {
+    pub(super) fn read(text: &str) -> Result<QuantityKind, String> {
         if let (Some((one, other)), true) = (text.split_once(" over "), text.contains("..")) {
             // A time stands behind something.
             let other = format!("loss ratio {other}");
-            return match (Window::split(one)?, Window::split(&other)?) {
+            return match (GridWindow::split(one)?, GridWindow::split(&other)?) {
                 (("loss ratio", Some(one)), (_, Some(other))) => {
-                    Ok(What::LossRatioChange(one, other))
+                    Ok(QuantityKind::LossRatioChange(one, other))
                 }
                 _ => Err("only the loss ratio of a time can be over that of another".into()),
             };
         }
-        let (body, window) = Window::split(text)?;
+        let (body, window) = GridWindow::split(text)?;
         let words: Vec<&str> = body.split_whitespace().collect();
-        if let Some(gauge) = What::gauge(&words, window)? {
+        if let Some(gauge) = QuantityKind::gauge(&words, window)? {
             return Ok(gauge);
         }
         match window {
-            Some(window) => What::of_time(&words, window),
-            None => What::of_run(&words, body),
+            Some(window) => QuantityKind::of_time(&words, window),
+            None => QuantityKind::of_run(&words, body),
         }
     }
 
     /// A gauge; none if the words are of something else.
-    fn gauge(words: &[&str], window: Option<Window>) -> Result<Option<What>, String> {
+    fn gauge(words: &[&str], window: Option<GridWindow>) -> Result<Option<QuantityKind>, String> {
         let (name, how) = match words {
             ["gauge", name, "mean"] => (name, Reduce::Mean),
             ["gauge", name, "rmse", truth] => {
@@ -76,68 +78,68 @@ impl What {
             }
             _ => return Ok(None),
         };
-        Ok(Some(What::Gauge((*name).into(), how, window.unwrap_or(EVER))))
+        Ok(Some(QuantityKind::Gauge((*name).into(), how, window.unwrap_or(EVER))))
     }
 
     /// What is of a part of the run.
-    fn of_time(words: &[&str], window: Window) -> Result<What, String> {
+    fn of_time(words: &[&str], window: GridWindow) -> Result<QuantityKind, String> {
         match words {
-            ["loss", "ratio"] => Ok(What::LossRatioOver(window)),
+            ["loss", "ratio"] => Ok(QuantityKind::LossRatioOver(window)),
             [rate @ ("throughput" | "loss"), who] => {
-                Ok(What::RateOver(Rate::read(rate), Who::read(who), window))
+                Ok(QuantityKind::RateOver(RateKind::read(rate), Who::read(who), window))
             }
             _ => Err("only throughput, loss, loss ratio and gauge can be of a time".into()),
         }
     }
 
     /// What is of the whole run; `body` is its words in one text.
-    fn of_run(words: &[&str], body: &str) -> Result<What, String> {
+    fn of_run(words: &[&str], body: &str) -> Result<QuantityKind, String> {
         let what = match words {
-            ["loss", "ratio", who] => What::LossRatio(Who::read(who)),
-            ["mark", "ratio", who] => What::MarkRatio(Who::read(who)),
+            ["loss", "ratio", who] => Self::LossRatio(Who::read(who)),
+            ["mark", "ratio", who] => Self::MarkRatio(Who::read(who)),
             [rate @ ("throughput" | "goodput" | "loss" | "offered"), who] => {
-                What::Rate(Rate::read(rate), Who::read(who))
+                Self::Rate(RateKind::read(rate), Who::read(who))
             }
             [rate @ ("throughput" | "goodput"), one, "over", other] => {
-                What::Ratio(Rate::read(rate), (*one).into(), (*other).into())
+                Self::Ratio(RateKind::read(rate), (*one).into(), (*other).into())
             }
-            ["jain", who] => What::Jain(Who::read(who)),
+            ["jain", who] => Self::Jain(Who::read(who)),
             ["class", "jain", rate @ ("throughput" | "goodput")] => {
-                What::ClassJain(Rate::read(rate))
+                Self::ClassJain(RateKind::read(rate))
             }
-            ["active", "goodput", who] => What::Rate(Rate::ActiveGoodput, Who::read(who)),
-            ["class", "jain", "active", "goodput"] => What::ClassJain(Rate::ActiveGoodput),
+            ["active", "goodput", who] => Self::Rate(RateKind::ActiveGoodput, Who::read(who)),
+            ["class", "jain", "active", "goodput"] => Self::ClassJain(RateKind::ActiveGoodput),
             ["norm", "of", groups @ .., "n", n] if !groups.is_empty() => {
                 let n = n
                     .parse()
                     .ok()
                     .filter(|n: &f64| *n >= 1.0)
                     .ok_or("n must be a number of flows")?;
-                What::NormOf(groups.iter().map(|g| g.to_string()).collect(), Some(n))
+                Self::NormOf(groups.iter().map(|g| g.to_string()).collect(), Some(n))
             }
             ["norm", "of", groups @ ..] if !groups.is_empty() => {
-                What::NormOf(groups.iter().map(|g| g.to_string()).collect(), None)
+                Self::NormOf(groups.iter().map(|g| g.to_string()).collect(), None)
             }
-            ["norm"] => What::Whole(Whole::Norm),
-            ["deviation", "from", "fair"] => What::Whole(Whole::Deviation),
-            ["utilization"] => What::Whole(Whole::Utilization),
-            ["nearly", "full"] => What::Whole(Whole::NearlyFull),
-            ["delay", stat] => What::Delay(Stat::read(stat).ok_or_else(|| unknown(body))?),
-            ["drop", "gap", "cov", who] => What::DropGapCov(Who::read(who)),
-            ["rate", "cov", "mean", group] => What::RateCov(Moment::Mean, (*group).into()),
-            ["rate", "cov", "sd", group] => What::RateCov(Moment::Sd, (*group).into()),
-            ["least", "flow", group] => What::End(Extreme::Least, (*group).into()),
-            ["greatest", "flow", group] => What::End(Extreme::Greatest, (*group).into()),
+            ["norm"] => Self::Whole(WholeQuantity::Norm),
+            ["deviation", "from", "fair"] => Self::Whole(WholeQuantity::Deviation),
+            ["utilization"] => Self::Whole(WholeQuantity::Utilization),
+            ["nearly", "full"] => Self::Whole(WholeQuantity::NearlyFull),
+            ["delay", stat] => Self::Delay(Stat::read(stat).ok_or_else(|| unknown(body))?),
+            ["drop", "gap", "cov", who] => Self::DropGapCov(Who::read(who)),
+            ["rate", "cov", "mean", group] => Self::RateCov(Statistic::Mean, (*group).into()),
+            ["rate", "cov", "sd", group] => Self::RateCov(Statistic::Sd, (*group).into()),
+            ["least", "flow", group] => Self::End(Extreme::Least, (*group).into()),
+            ["greatest", "flow", group] => Self::End(Extreme::Greatest, (*group).into()),
             ["flows", "of", group, "below", share, "%"] => {
                 let share: f64 =
                     share.parse().map_err(|_| format!("`{share}` must be a number of per cent"))?;
-                What::Below((*group).into(), share / 100.0)
+                Self::Below((*group).into(), share / 100.0)
             }
             [name @ .., group] => {
                 let name = name.join("_");
                 let metric =
                     declared().find(|metric| metric.name == name).ok_or_else(|| unknown(body))?;
-                What::Declared(metric, (*group).into())
+                Self::Declared(metric, (*group).into())
             }
             _ => return Err(unknown(body)),
         };
@@ -151,14 +153,14 @@ impl Who {
     }
 }
 
-impl Rate {
+impl RateKind {
     /// `word` is one of the four.
-    fn read(word: &str) -> Rate {
+    fn read(word: &str) -> RateKind {
         match word {
-            "goodput" => Rate::Goodput,
-            "loss" => Rate::Loss,
-            "offered" => Rate::Offered,
-            _ => Rate::Throughput,
+            "goodput" => RateKind::Goodput,
+            "loss" => RateKind::Loss,
+            "offered" => RateKind::Offered,
+            _ => RateKind::Throughput,
         }
     }
 }
@@ -176,9 +178,9 @@ impl Stat {
     }
 }
 
-impl Window {
+impl GridWindow {
     /// `text` without the `10 s..30 s` at its end, and that.
-    fn split(text: &str) -> Result<(&str, Option<Window>), String> {
+    fn split(text: &str) -> Result<(&str, Option<GridWindow>), String> {
         let Some((before, after)) = text.split_once("..") else { return Ok((text, None)) };
         let wrong = || "a time must be written as in 10 s..30 s, rising".to_string();
         let before = before.trim_end().strip_suffix('s').ok_or_else(wrong)?.trim_end();
@@ -187,7 +189,7 @@ impl Window {
         let number = |text: &str| {
             text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0).ok_or_else(wrong)
         };
-        let window = Window { from: number(from)?, to: number(to)? };
+        let window = GridWindow { from: number(from)?, to: number(to)? };
         if window.from < window.to { Ok((body, Some(window))) } else { Err(wrong()) }
     }
 }

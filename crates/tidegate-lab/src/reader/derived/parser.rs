@@ -1,6 +1,6 @@
 //! From a text to an expression.
-use super::super::quantity::{Quantity, decimal};
-use super::{Expression, Fault, LENGTH_LIMIT, Sign, Term, is_of_the_path, is_word};
+use super::super::quantity::{UnitValue, decimal};
+use super::{Expression, ExpressionFault, LENGTH_LIMIT, Sign, Term, is_of_the_path, is_word};
 
 /// How deep parentheses and signs may stand in one another.
 const DEPTH_LIMIT: u32 = 16;
@@ -10,10 +10,10 @@ impl Expression {
     ///
     /// # Errors
     /// It is no expression, or too long or too deep for one.
-    pub fn parse(text: &str) -> Result<Expression, Fault> {
+    pub fn parse(text: &str) -> Result<Expression, ExpressionFault> {
         if text.len() > LENGTH_LIMIT {
             let why = format!("an expression has at most {LENGTH_LIMIT} bytes");
-            return Err(Fault { at: 0..text.len(), why });
+            return Err(ExpressionFault { at: 0..text.len(), why });
         }
         let mut parser = Parser { text, next: 0, depth: 0 };
         let expression = parser.sum()?;
@@ -53,10 +53,10 @@ impl<'t> Parser<'t> {
     }
 
     /// A fault at the next character or word.
-    fn fault(&mut self, why: impl Into<String>) -> Fault {
+    fn fault(&mut self, why: impl Into<String>) -> ExpressionFault {
         let first = self.peek().map_or(0, char::len_utf8);
         let word = self.rest().find(|c| !is_word(c)).unwrap_or(self.rest().len());
-        Fault { at: self.next..self.next + word.max(first), why: why.into() }
+        ExpressionFault { at: self.next..self.next + word.max(first), why: why.into() }
     }
 
     fn two(left: Expression, sign: Sign, right: Expression) -> Expression {
@@ -64,7 +64,7 @@ impl<'t> Parser<'t> {
         Expression { at, term: Term::Two(Box::new(left), sign, Box::new(right)) }
     }
 
-    fn sum(&mut self) -> Result<Expression, Fault> {
+    fn sum(&mut self) -> Result<Expression, ExpressionFault> {
         let signs = [('+', Sign::Plus), ('-', Sign::Minus), ('−', Sign::Minus)];
         let mut left = self.product()?;
         while let Some(sign) = self.sign(&signs) {
@@ -73,7 +73,7 @@ impl<'t> Parser<'t> {
         Ok(left)
     }
 
-    fn product(&mut self) -> Result<Expression, Fault> {
+    fn product(&mut self) -> Result<Expression, ExpressionFault> {
         let signs = [('×', Sign::Times), ('*', Sign::Times), ('/', Sign::Over), ('÷', Sign::Over)];
         let mut left = self.factor()?;
         while let Some(sign) = self.sign(&signs) {
@@ -82,7 +82,7 @@ impl<'t> Parser<'t> {
         Ok(left)
     }
 
-    fn factor(&mut self) -> Result<Expression, Fault> {
+    fn factor(&mut self) -> Result<Expression, ExpressionFault> {
         self.depth += 1;
         if self.depth > DEPTH_LIMIT {
             return Err(self.fault(format!("nested more than {DEPTH_LIMIT} deep")));
@@ -106,20 +106,20 @@ impl<'t> Parser<'t> {
         Ok(factor)
     }
 
-    fn group(&mut self) -> Result<Expression, Fault> {
+    fn group(&mut self) -> Result<Expression, ExpressionFault> {
         let start = self.next;
         self.next += 1;
         let inner = self.sum()?;
         if self.peek() != Some(')') {
             let why = "this parenthesis is not closed";
-            return Err(Fault { at: start..start + 1, why: why.into() });
+            return Err(ExpressionFault { at: start..start + 1, why: why.into() });
         }
         self.next += 1;
         let at = start..self.next;
         self.unit(Expression { at, term: Term::Group(Box::new(inner)) })
     }
 
-    fn number(&mut self) -> Result<Expression, Fault> {
+    fn number(&mut self) -> Result<Expression, ExpressionFault> {
         let (start, rest) = (self.next, self.rest());
         let digits = |text: &str| {
             text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '_'))
@@ -135,13 +135,16 @@ impl<'t> Parser<'t> {
         self.next += len;
         let at = start..self.next;
         let Some(value) = decimal(&rest[..len]) else {
-            return Err(Fault { at, why: "this is no number, or too large to be meant".into() });
+            return Err(ExpressionFault {
+                at,
+                why: "this is no number, or too large to be meant".into(),
+            });
         };
-        self.unit(Expression { at, term: Term::Quantity(Quantity::number(value)) })
+        self.unit(Expression { at, term: Term::Quantity(UnitValue::number(value)) })
     }
 
     /// `number` with the unit after it, if there is one.
-    fn unit(&mut self, number: Expression) -> Result<Expression, Fault> {
+    fn unit(&mut self, number: Expression) -> Result<Expression, ExpressionFault> {
         let next = self.peek();
         if !next.is_some_and(|c| c.is_alphabetic() || c == '%') {
             return Ok(number);
@@ -155,10 +158,12 @@ impl<'t> Parser<'t> {
         }
         let (word, start) = (&rest[..len], self.next);
         self.next += len;
-        let unit = match Quantity::unit(word) {
+        let unit = match UnitValue::unit(word) {
             Some(unit) => Term::Quantity(unit),
             None if is_of_the_path(word) => Term::Name(word.to_lowercase()),
-            None => return Err(Fault { at: start..self.next, why: no_unit(&number, word) }),
+            None => {
+                return Err(ExpressionFault { at: start..self.next, why: no_unit(&number, word) });
+            }
         };
         let at = number.at.clone();
         if let (Term::Quantity(number), Term::Quantity(unit)) = (&number.term, &unit) {
@@ -169,7 +174,7 @@ impl<'t> Parser<'t> {
         Ok(Parser::two(number, Sign::Times, unit))
     }
 
-    fn name(&mut self) -> Result<Expression, Fault> {
+    fn name(&mut self) -> Result<Expression, ExpressionFault> {
         let rest = self.rest();
         let len = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
         let word = &rest[..len];

@@ -5,47 +5,47 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn value(text: &str) -> Result<Quantity, String> {
+fn value(text: &str) -> Result<UnitValue, String> {
     let known = &mut |name: &str| match name {
-        "network.rate" => Ok(Quantity::plain("10 Mbit/s").unwrap()),
-        "group.my-flows.count" => Ok(Quantity::plain("3").unwrap()),
-        "rtt" => Ok(Quantity::plain("48 ms").unwrap()),
+        "network.rate" => Ok(UnitValue::plain("10 Mbit/s").unwrap()),
+        "group.my-flows.count" => Ok(UnitValue::plain("3").unwrap()),
+        "rtt" => Ok(UnitValue::plain("48 ms").unwrap()),
         _ => Err(Unknown::Because(format!("no {name}"))),
     };
-    let told = |fault: Fault| format!("{}: {}", &text[fault.at.clone()], fault.why);
+    let told = |fault: ExpressionFault| format!("{}: {}", &text[fault.at.clone()], fault.why);
     let expression = Expression::parse(text).map_err(told)?;
     expression.value(known).map_err(|fault| told(fault.unwrap()))
 }
 
-fn plain(text: &str, wanted: Wanted) -> Result<String, String> {
+fn plain(text: &str, wanted: WantedKind) -> Result<String, String> {
     wanted.plain(&value(text)?)
 }
 
 #[test]
 fn values_and_units_go_together() {
     for (text, wanted, expected) in [
-        ("2 × network.rate", Wanted::Rate, "20 Mbit/s"),
-        ("2*network.rate", Wanted::Rate, "20 Mbit/s"),
-        ("network.rate × 1 s", Wanted::Data, "1.25 MB"),
-        ("1 MB / 2 s", Wanted::Rate, "4 Mbit/s"),
-        ("1 MB/s / 2", Wanted::Rate, "4 Mbit/s"),
-        ("100 kB / network.rate", Wanted::Time, "80 ms"),
-        ("(10 ms)", Wanted::Time, "10 ms"),
-        ("(10) ms", Wanted::Time, "10 ms"),
-        ("(0.5) rtt + 2 RTT", Wanted::Time, "120 ms"),
-        ("1 s - 200 ms - 300 ms", Wanted::Time, "500 ms"),
-        ("1 s − (200 ms − 300 ms)", Wanted::Time, "1.1 s"),
-        ("12 ms ÷ 3 × 2", Wanted::Time, "8 ms"),
-        ("2 + 3 × 4", Wanted::Number, "14"),
-        ("-(-3)", Wanted::Number, "3"),
-        ("50 % × group.my-flows.count", Wanted::Number, "1.5"),
-        ("1e3 × 1_000.5e-3 us", Wanted::Time, "1.0005 ms"),
-        ("0.1 × 3", Wanted::Number, "0.3"),
-        ("5 packets / 2", Wanted::Length, "3 packets"),
-        ("0 packets", Wanted::Length, "1 packet"),
-        ("7 packets / 7", Wanted::Length, "1 packet"),
-        ("1 ns / 2", Wanted::Time, "1 ns"),
-        ("0.49 ns", Wanted::Time, "0 ns"),
+        ("2 × network.rate", WantedKind::Rate, "20 Mbit/s"),
+        ("2*network.rate", WantedKind::Rate, "20 Mbit/s"),
+        ("network.rate × 1 s", WantedKind::Data, "1.25 MB"),
+        ("1 MB / 2 s", WantedKind::Rate, "4 Mbit/s"),
+        ("1 MB/s / 2", WantedKind::Rate, "4 Mbit/s"),
+        ("100 kB / network.rate", WantedKind::Time, "80 ms"),
+        ("(10 ms)", WantedKind::Time, "10 ms"),
+        ("(10) ms", WantedKind::Time, "10 ms"),
+        ("(0.5) rtt + 2 RTT", WantedKind::Time, "120 ms"),
+        ("1 s - 200 ms - 300 ms", WantedKind::Time, "500 ms"),
+        ("1 s − (200 ms − 300 ms)", WantedKind::Time, "1.1 s"),
+        ("12 ms ÷ 3 × 2", WantedKind::Time, "8 ms"),
+        ("2 + 3 × 4", WantedKind::Number, "14"),
+        ("-(-3)", WantedKind::Number, "3"),
+        ("50 % × group.my-flows.count", WantedKind::Number, "1.5"),
+        ("1e3 × 1_000.5e-3 us", WantedKind::Time, "1.0005 ms"),
+        ("0.1 × 3", WantedKind::Number, "0.3"),
+        ("5 packets / 2", WantedKind::Length, "3 packets"),
+        ("0 packets", WantedKind::Length, "1 packet"),
+        ("7 packets / 7", WantedKind::Length, "1 packet"),
+        ("1 ns / 2", WantedKind::Time, "1 ns"),
+        ("0.49 ns", WantedKind::Time, "0 ns"),
     ] {
         assert_eq!(plain(text, wanted), Ok(expected.into()), "{text}");
     }
@@ -54,14 +54,14 @@ fn values_and_units_go_together() {
 #[test]
 fn what_cannot_be_says_what_came_out_and_what_is_wanted() {
     for (text, wanted, expected) in [
-        ("2 × network.rate", Wanted::Time, "is a rate (20 Mbit/s) where a time is wanted"),
-        ("5 ms × 3", Wanted::Number, "is a time (15 ms) where a number is wanted"),
-        ("1 / 2 rtt", Wanted::Time, "is a quantity in 1/(s) where a time is wanted"),
-        ("1 s × 1 s", Wanted::Time, "is a quantity in s^2 where a time is wanted"),
-        ("1/(2 kB × 3 s)", Wanted::Rate, "is a quantity in 1/(bit s) where a rate is wanted"),
-        ("1 s - 2 s", Wanted::Time, "comes out negative; a time cannot be"),
-        ("1e9 × 1 h × 1e9", Wanted::Time, "is too large to be meant"),
-        ("1e390 × 2", Wanted::Number, "is too large to be meant"),
+        ("2 × network.rate", WantedKind::Time, "is a rate (20 Mbit/s) where a time is wanted"),
+        ("5 ms × 3", WantedKind::Number, "is a time (15 ms) where a number is wanted"),
+        ("1 / 2 rtt", WantedKind::Time, "is a quantity in 1/(s) where a time is wanted"),
+        ("1 s × 1 s", WantedKind::Time, "is a quantity in s^2 where a time is wanted"),
+        ("1/(2 kB × 3 s)", WantedKind::Rate, "is a quantity in 1/(bit s) where a rate is wanted"),
+        ("1 s - 2 s", WantedKind::Time, "comes out negative; a time cannot be"),
+        ("1e9 × 1 h × 1e9", WantedKind::Time, "is too large to be meant"),
+        ("1e390 × 2", WantedKind::Number, "is too large to be meant"),
     ] {
         assert_eq!(plain(text, wanted), Err(expected.into()), "{text}");
     }
@@ -92,11 +92,11 @@ fn what_cannot_be_says_what_came_out_and_what_is_wanted() {
 #[test]
 fn length_and_depth_are_bounded() {
     let nested = |depth: usize| format!("{}1{}", "(".repeat(depth), ")".repeat(depth));
-    assert_eq!(plain(&nested(15), Wanted::Number), Ok("1".into()));
+    assert_eq!(plain(&nested(15), WantedKind::Number), Ok("1".into()));
     assert!(value(&nested(16)).unwrap_err().ends_with("nested more than 16 deep"));
     assert!(value(&format!("{}1", "-".repeat(100))).unwrap_err().contains("16 deep"));
     let sum = |terms: usize| format!("1{}", "+1".repeat(terms));
-    assert_eq!(plain(&sum(249), Wanted::Number), Ok("250".into()));
+    assert_eq!(plain(&sum(249), WantedKind::Number), Ok("250".into()));
     assert!(value(&sum(250)).unwrap_err().ends_with("at most 500 bytes"));
 }
 
@@ -112,13 +112,13 @@ fn plain_values_and_slips_are_no_expressions() {
         "unifrm(1 s)",
         "10 s..30 s",
     ] {
-        assert!(!is_meant(text, Wanted::Time), "{text}");
+        assert!(!is_meant(text, WantedKind::Time), "{text}");
     }
     for text in ["(10 ms)", "1 bdp", "rtt", "2 × × 3", "network.rate", "1 s - ", "1 s + x"] {
-        assert!(is_meant(text, Wanted::Time), "{text}");
+        assert!(is_meant(text, WantedKind::Time), "{text}");
     }
-    assert!(is_meant("100 ms", Wanted::Length) && !is_meant("100 kB", Wanted::Length));
-    assert!(is_meant(&"1 × ".repeat(1_000_000), Wanted::Time));
+    assert!(is_meant("100 ms", WantedKind::Length) && !is_meant("100 kB", WantedKind::Length));
+    assert!(is_meant(&"1 × ".repeat(1_000_000), WantedKind::Time));
 }
 
 /// What a drawn expression is worth: its value, and the powers of its time and data.
@@ -254,6 +254,6 @@ proptest! {
         if let Err(why) = value(&text) {
             prop_assert!(why.len() > 5);
         }
-        let _ = is_meant(&text, Wanted::Length);
+        let _ = is_meant(&text, WantedKind::Length);
     }
 }

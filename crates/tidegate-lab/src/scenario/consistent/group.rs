@@ -7,8 +7,8 @@ use super::super::forge::Forge;
 use super::super::lowered::lowered;
 use super::super::model::*;
 use super::super::sources::Source;
-use super::super::tcp::{Data, Receiver, Tcp};
-use super::{Look, find, locate};
+use super::super::tcp::{Acks, Data, Tcp};
+use super::{ConsistencyCheck, find, locate};
 
 /// The most connections of one host: what its ports tell apart.
 const CONNECTION_LIMIT: u32 = 60_000;
@@ -17,7 +17,7 @@ const CALL_LIMIT: f64 = 1e7;
 
 /// Refuses what is inconsistent in `group`, the scenario's group number `index`.
 pub(super) fn consistent(
-    look: &mut Look<'_, '_>,
+    look: &mut ConsistencyCheck<'_, '_>,
     scenario: &Scenario,
     group: &Group,
     index: usize,
@@ -42,14 +42,19 @@ pub(super) fn consistent(
 }
 
 /// Refuses what keeps the flows of `group` from having a place and a route.
-pub(super) fn laid_out(look: &mut Look<'_, '_>, scenario: &Scenario, group: &Group, index: usize) {
+pub(super) fn laid_out(
+    look: &mut ConsistencyCheck<'_, '_>,
+    scenario: &Scenario,
+    group: &Group,
+    index: usize,
+) {
     let mut one = OneGroup { look, scenario, group, index };
     one.hosts();
     one.ends();
 }
 
 struct OneGroup<'l, 'r, 'd> {
-    look: &'l mut Look<'r, 'd>,
+    look: &'l mut ConsistencyCheck<'r, 'd>,
     scenario: &'l Scenario,
     group: &'l Group,
     index: usize,
@@ -185,10 +190,10 @@ impl OneGroup<'_, '_, '_> {
     /// a number of them.
     fn receiver(&mut self) {
         let Some(tcp) = self.group.source.tcp() else { return };
-        if tcp.receiver == Receiver::HideMarks && tcp.ecn == EcnUse::Off {
+        if tcp.receiver == Acks::HideMarks && tcp.ecn == EcnUse::Off {
             self.refuse("receiver", "hides marks, which no packet here can bear: set ecn = \"on\"");
         }
-        let plain = matches!(tcp.receiver, Receiver::Honest | Receiver::HideMarks);
+        let plain = matches!(tcp.receiver, Acks::Honest | Acks::HideMarks);
         if plain && tcp.receiver_acks != Tcp::default().receiver_acks {
             let why = "is for a receiver that divides, repeats or anticipates acknowledgements";
             self.refuse("receiver_acks", why);

@@ -1,19 +1,19 @@
 //! Values of a tree by their paths, as messages have them.
 use std::collections::BTreeMap;
 
-use crate::reader::{Kind, Node, Request, name_of};
+use crate::reader::{Node, Request, TomlValue, name_of};
 
 /// The value at `path` as an override takes it, and its path as messages have it.
 pub(super) fn node<'n>(root: &'n Node, path: &str) -> Option<(&'n Node, String)> {
     let (mut node, mut called) = (root, String::new());
     for step in path.split('.') {
         node = match &node.kind {
-            Kind::Table(entries) => {
+            TomlValue::Table(entries) => {
                 let entry = entries.iter().find(|entry| entry.key == step)?;
                 called = below(&called, step);
                 &entry.node
             }
-            Kind::List(items) => {
+            TomlValue::List(items) => {
                 let number = || step.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
                 let named = items.iter().position(|item| name_of(item) == Some(step));
                 let index = named.or_else(number)?;
@@ -42,8 +42,8 @@ fn item_path(path: &str, item: &Node, index: usize) -> String {
 /// The keys of the table at `path`, or the names of the list's entries.
 pub(super) fn keys(root: &Node, path: &str) -> Vec<String> {
     match node(root, path).map(|(node, _)| &node.kind) {
-        Some(Kind::Table(entries)) => entries.iter().map(|entry| entry.key.clone()).collect(),
-        Some(Kind::List(items)) => {
+        Some(TomlValue::Table(entries)) => entries.iter().map(|entry| entry.key.clone()).collect(),
+        Some(TomlValue::List(items)) => {
             let name = |(i, item): (usize, &Node)| {
                 name_of(item).map_or_else(|| (i + 1).to_string(), String::from)
             };
@@ -65,19 +65,19 @@ pub(super) fn put(root: &mut Node, requests: &[Request], done: &[Option<Option<S
 
 fn put_below(node: &mut Node, path: &str, values: &BTreeMap<(&str, &str), &str>) {
     let value = match &node.kind {
-        Kind::Text(text) | Kind::Bare(text) => values.get(&(path, text.as_str())),
+        TomlValue::Text(text) | TomlValue::Bare(text) => values.get(&(path, text.as_str())),
         _ => None,
     };
     if let Some(value) = value {
-        node.kind = Kind::Bare((*value).into());
+        node.kind = TomlValue::Bare((*value).into());
     }
     match &mut node.kind {
-        Kind::Table(entries) => {
+        TomlValue::Table(entries) => {
             for entry in entries {
                 put_below(&mut entry.node, &below(path, &entry.key), values);
             }
         }
-        Kind::List(items) => {
+        TomlValue::List(items) => {
             for (index, item) in items.iter_mut().enumerate() {
                 let path = item_path(path, item, index);
                 put_below(item, &path, values);

@@ -7,7 +7,7 @@ use tidegate_sim::sources::Law;
 
 use crate::nearest::did_you_mean;
 
-use super::{Unit, refuse};
+use super::{DrawnUnit, refuse};
 
 /// The distributions: how each is written.
 const LAWS: [(&str, &str); 7] = [
@@ -23,7 +23,7 @@ const LAWS: [(&str, &str); 7] = [
 const RARELY: f64 = 1e-9;
 
 /// A constant or a distribution, in a range or without one; `depth` more may stand in it.
-pub(super) fn law<U: Unit>(text: &str, depth: u32) -> Result<Law, UnitError> {
+pub(super) fn law<U: DrawnUnit>(text: &str, depth: u32) -> Result<Law, UnitError> {
     let text = text.trim();
     let law = match text.rsplit_once(" in ") {
         Some((law, range)) if !range.contains([',', ')']) => {
@@ -44,7 +44,7 @@ pub(super) fn law<U: Unit>(text: &str, depth: u32) -> Result<Law, UnitError> {
 }
 
 /// `law` in a range `LEAST..MOST`; either end may be left out.
-fn within<U: Unit>(text: &str, law: Law, range: &str) -> Result<Law, UnitError> {
+fn within<U: DrawnUnit>(text: &str, law: Law, range: &str) -> Result<Law, UnitError> {
     let Some((least, most)) = range.split_once("..") else {
         return Err(refuse(text, "a range is written LEAST..MOST, LEAST.. or ..MOST"));
     };
@@ -64,7 +64,7 @@ fn within<U: Unit>(text: &str, law: Law, range: &str) -> Result<Law, UnitError> 
 }
 
 /// A constant or a distribution without a range.
-fn one<U: Unit>(text: &str, depth: u32) -> Result<Law, UnitError> {
+fn one<U: DrawnUnit>(text: &str, depth: u32) -> Result<Law, UnitError> {
     let Some((name, rest)) = text.split_once('(') else { return U::base(text).map(Law::Constant) };
     let Some(inner) = rest.strip_suffix(')') else {
         return Err(refuse(
@@ -110,7 +110,7 @@ struct Read<'t, U> {
     unit: PhantomData<U>,
 }
 
-impl<U: Unit> Read<'_, U> {
+impl<U: DrawnUnit> Read<'_, U> {
     /// The law called `name`.
     fn law(&self, name: &str, args: &[&str]) -> Result<Law, UnitError> {
         match (name, args) {

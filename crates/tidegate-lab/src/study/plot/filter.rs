@@ -3,10 +3,10 @@ use tidegate_report::plot::{Filter, Plot, Wanted};
 use tidegate_report::tidy::{Column, Tidy, Values};
 
 use crate::nearest::did_you_mean;
-use crate::reader::{Kind, Node, Reader, Table, scalar};
+use crate::reader::{Node, Reader, Table, TomlValue, scalar};
 use crate::study::axis::quantity;
 
-use super::{Known, Side, is_text, wanted};
+use super::{AxisSide, KnownColumns, is_text, wanted};
 
 impl Reader<'_> {
     /// Which rows are drawn.
@@ -15,7 +15,7 @@ impl Reader<'_> {
         table: &Table<'_>,
         plot: &mut Plot,
         tidy: &Tidy,
-        known: &Known<'_>,
+        known: &KnownColumns<'_>,
     ) {
         if let Some(node) = table.get("group") {
             let field = table.field("group");
@@ -36,9 +36,9 @@ impl Reader<'_> {
         node: &Node,
         field: &str,
         plot: &mut Plot,
-        of: (&Tidy, &Known<'_>),
+        of: (&Tidy, &KnownColumns<'_>),
     ) {
-        if let Kind::Table(entries) = &node.kind {
+        if let TomlValue::Table(entries) = &node.kind {
             for entry in entries {
                 let (name, field) =
                     (format!("{name}.{}", entry.key), format!("{field}.{}", entry.key));
@@ -59,17 +59,17 @@ impl Reader<'_> {
         field: &str,
         name: &str,
         tidy: &Tidy,
-        known: &Known<'_>,
+        known: &KnownColumns<'_>,
     ) -> Option<Filter> {
         let Some(column) = tidy.column(name) else {
             let all: Vec<&str> = tidy.columns.iter().map(|column| column.name.as_str()).collect();
             let near = did_you_mean(name, &all).unwrap_or_default();
-            let why = format!("no such column; must be {}{near}", wanted(Side::Set, tidy));
+            let why = format!("no such column; must be {}{near}", wanted(AxisSide::Set, tidy));
             self.problem(node.origin, field, "", why);
             return None;
         };
         let nodes = match &node.kind {
-            Kind::List(_) => self.list(node, field),
+            TomlValue::List(_) => self.list(node, field),
             _ => std::slice::from_ref(node),
         };
         let levels = (known.levels)(name);

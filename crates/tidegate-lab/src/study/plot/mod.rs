@@ -1,11 +1,13 @@
 //! Reading the plots of a study.
 mod filter;
 
-use tidegate_report::plot::{FONT_SIZES_PT, Format, Kind as Shape, Plot, Rows, SIZES_MM, Scale};
+use tidegate_report::plot::{
+    FONT_SIZES_PT, Format, Plot, PlotKind as Shape, Rows, SIZES_MM, Scale,
+};
 use tidegate_report::tidy::{Column, Tidy, Values};
 
 use crate::nearest::did_you_mean;
-use crate::reader::{Kind, Node, Reader, Table, cut, scalar};
+use crate::reader::{Node, Reader, Table, TomlValue, cut, scalar};
 
 /// The keys of a plot.
 const KEYS: [&str; 23] = [
@@ -41,7 +43,7 @@ const LENGTHS: [(&str, f64); 4] = [("mm", 1.0), ("cm", 10.0), ("in", 25.4), ("pt
 const MOST: usize = 200;
 
 /// What a study's tables have: plots are checked against it.
-pub(super) struct Known<'k> {
+pub(super) struct KnownColumns<'k> {
     /// The columns of groups; rows are not looked at.
     pub groups: &'k Tidy,
     /// The columns of flows, where they are kept.
@@ -52,7 +54,7 @@ pub(super) struct Known<'k> {
 
 impl Reader<'_> {
     /// The plots that `[[plot]]` tables describe.
-    pub(super) fn plots_of(&mut self, study: &Table<'_>, known: &Known<'_>) -> Vec<Plot> {
+    pub(super) fn plots_of(&mut self, study: &Table<'_>, known: &KnownColumns<'_>) -> Vec<Plot> {
         let Some(node) = study.get("plot") else { return vec![] };
         let mut plots: Vec<Plot> = vec![];
         let nodes = self.tables(node, "plot");
@@ -72,7 +74,7 @@ impl Reader<'_> {
         plots
     }
 
-    fn plot(&mut self, table: &Table<'_>, known: &Known<'_>) -> Option<Plot> {
+    fn plot(&mut self, table: &Table<'_>, known: &KnownColumns<'_>) -> Option<Plot> {
         if table.get("name").is_none() {
             self.missing(table, "name", "this key is required: the name of the plot's files");
         }
@@ -148,7 +150,7 @@ impl Reader<'_> {
         if plot.facets.len() > 2 {
             self.refuse_key(table, "facet", "at most two: one goes across, one down");
         }
-        let several = |node: &Node| matches!(&node.kind, Kind::List(items) if items.len() > 1);
+        let several = |node: &Node| matches!(&node.kind, TomlValue::List(items) if items.len() > 1);
         if table.get("colour").is_some_and(several) {
             self.refuse_key(table, "colour", "must be one column");
         }
@@ -159,17 +161,17 @@ impl Reader<'_> {
         let Some(node) = table.get(key) else { return vec![] };
         let field = table.field(key);
         let nodes = match &node.kind {
-            Kind::List(_) => self.list(node, &field),
+            TomlValue::List(_) => self.list(node, &field),
             _ => std::slice::from_ref(node),
         };
         let mut found = vec![];
         for node in nodes {
-            let (Kind::Text(name) | Kind::Bare(name)) = &node.kind else {
+            let (TomlValue::Text(name) | TomlValue::Bare(name)) = &node.kind else {
                 let why = format!("must be a column's name in quotes, not {}", node.what());
                 self.problem(node.origin, &field, &node.shown(), why);
                 continue;
             };
-            found.extend(self.column(node, &field, name, tidy, Side::Set));
+            found.extend(self.column(node, &field, name, tidy, AxisSide::Set));
         }
         found
     }
@@ -181,7 +183,7 @@ impl Reader<'_> {
         field: &str,
         name: &str,
         tidy: &Tidy,
-        side: Side,
+        side: AxisSide,
     ) -> Option<String> {
         let names = names(tidy, side);
         if names.contains(&name) {
@@ -190,10 +192,12 @@ impl Reader<'_> {
         let near = did_you_mean(name, &names).unwrap_or_default();
         let why = match (tidy.column(name), side) {
             (None, _) => format!("no such column; must be {}{near}", wanted(side, tidy)),
-            (Some(_), Side::Set) => {
+            (Some(_), AxisSide::Set) => {
                 format!("is measured; must be {}", wanted(side, tidy))
             }
-            (Some(_), Side::Measured) => format!("is a setting; must be {}", wanted(side, tidy)),
+            (Some(_), AxisSide::Measured) => {
+                format!("is a setting; must be {}", wanted(side, tidy))
+            }
         };
         self.problem(node.origin, field, &cut(name, 60), why);
         None
@@ -239,7 +243,7 @@ impl Reader<'_> {
     fn formats(&mut self, table: &Table<'_>, plot: &mut Plot) {
         let Some(node) = table.get("formats") else { return };
         let nodes = match &node.kind {
-            Kind::List(_) => self.list(node, &table.field("formats")),
+            TomlValue::List(_) => self.list(node, &table.field("formats")),
             _ => std::slice::from_ref(node),
         };
         let words = Format::ALL.map(Format::name);
@@ -289,7 +293,7 @@ impl Reader<'_> {
 
 /// Which columns an axis is made of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum AxisSide {
     /// What was set.
     Set,
     /// What came out.
@@ -297,10 +301,10 @@ enum Side {
 }
 
 /// What stands on an axis of a kind.
-fn settings_on(kind: Shape, axis: &str) -> Side {
+fn settings_on(kind: Shape, axis: &str) -> AxisSide {
     match (kind, axis) {
-        (Shape::Heat, "x" | "y") | (Shape::Lines | Shape::Box | Shape::Strip, "x") => Side::Set,
-        _ => Side::Measured,
+        (Shape::Heat, "x" | "y") | (Shape::Lines | Shape::Box | Shape::Strip, "x") => AxisSide::Set,
+        _ => AxisSide::Measured,
     }
 }
 
@@ -309,21 +313,21 @@ fn is_text(column: &Column) -> bool {
 }
 
 /// The columns of a side. Settings stand before the seed or are texts; the cell's number is none.
-fn names(tidy: &Tidy, side: Side) -> Vec<&str> {
+fn names(tidy: &Tidy, side: AxisSide) -> Vec<&str> {
     let seed = tidy.columns.iter().position(|column| column.name == "seed").unwrap_or(0);
     let of = |(place, column): (usize, &Column)| match side {
-        Side::Set => (place < seed && column.name != "cell") || is_text(column),
-        Side::Measured => place > seed && !is_text(column),
+        AxisSide::Set => (place < seed && column.name != "cell") || is_text(column),
+        AxisSide::Measured => place > seed && !is_text(column),
     };
     let columns = tidy.columns.iter().enumerate().filter(|(place, column)| of((*place, column)));
     columns.map(|(_, column)| column.name.as_str()).collect()
 }
 
 /// What a side's columns are, for a message.
-fn wanted(side: Side, tidy: &Tidy) -> String {
+fn wanted(side: AxisSide, tidy: &Tidy) -> String {
     match side {
-        Side::Set => format!("a setting: {}", names(tidy, side).join(", ")),
-        Side::Measured => {
+        AxisSide::Set => format!("a setting: {}", names(tidy, side).join(", ")),
+        AxisSide::Measured => {
             "a figure, such as share, throughput_bps or link_queue_delay_ms_mean".into()
         }
     }

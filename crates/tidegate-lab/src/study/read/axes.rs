@@ -1,5 +1,5 @@
 //! Reading what a study sets and varies.
-use crate::reader::{Entry, Kind, Node, Reader, Table, scalar};
+use crate::reader::{Node, Reader, Table, TomlEntry, TomlValue, scalar};
 use crate::study::axis::{Axis, Setting, Typed, quantity, written};
 
 /// The keys of an axis that is a table.
@@ -25,15 +25,15 @@ impl Reader<'_> {
     /// Calls `each` with every value below `entries` that is no table, and its path.
     fn flatten(
         &mut self,
-        entries: &[Entry],
+        entries: &[TomlEntry],
         path: &str,
-        each: &mut dyn FnMut(&mut Self, String, &Entry),
+        each: &mut dyn FnMut(&mut Self, String, &TomlEntry),
     ) {
         for entry in entries {
             let path =
                 if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
             match &entry.node.kind {
-                Kind::Table(below) if !is_axis(below) => self.flatten(below, &path, each),
+                TomlValue::Table(below) if !is_axis(below) => self.flatten(below, &path, each),
                 _ => each(self, path, entry),
             }
         }
@@ -42,12 +42,12 @@ impl Reader<'_> {
     /// A value as `--set` takes it.
     fn set_text(&mut self, node: &Node, field: &str) -> Option<String> {
         let text = match &node.kind {
-            Kind::Flag(flag) => Some(flag.to_string()),
-            Kind::List(items) => {
+            TomlValue::Flag(flag) => Some(flag.to_string()),
+            TomlValue::List(items) => {
                 let texts: Option<Vec<String>> = items
                     .iter()
                     .map(|item| match &item.kind {
-                        Kind::Text(text) | Kind::Bare(text) => Some(format!("{text:?}")),
+                        TomlValue::Text(text) | TomlValue::Bare(text) => Some(format!("{text:?}")),
                         _ => scalar(item),
                     })
                     .collect();
@@ -69,7 +69,7 @@ impl Reader<'_> {
         self.flatten(table.entries, "", &mut |reader, name, entry| {
             let field = format!("axes.{name}");
             let axis = match &entry.node.kind {
-                Kind::Table(_) => reader.axis(&entry.node, &name, &field),
+                TomlValue::Table(_) => reader.axis(&entry.node, &name, &field),
                 _ => {
                     let path = name.contains('.').then(|| name.clone());
                     let setting = reader.setting(&entry.node, path, name.clone(), &field);
@@ -233,7 +233,7 @@ impl Reader<'_> {
 }
 
 /// Whether a table describes an axis, and is not the next step of a path.
-fn is_axis(entries: &[Entry]) -> bool {
+fn is_axis(entries: &[TomlEntry]) -> bool {
     let has = |key: &str| entries.iter().any(|entry| entry.key == key);
     has("values") || has("from") || has("to") || (has("set") && entries.len() == 1)
 }

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use crate::nearest::did_you_mean;
 use crate::problem::Problems;
-use crate::reader::{Document, File, Kind, Node, Origin, Reader, Table, scalar};
+use crate::reader::{FileKind, Node, Origin, Reader, Table, TomlDocument, TomlValue, scalar};
 use crate::spec::QueueSpec;
 
 use super::axis::{Axis, Setting};
 use super::drawn::levels;
 use super::file::{Base, Study};
-use super::plot::Known;
+use super::plot::KnownColumns;
 use super::rows;
 use super::seeds::Seeds;
 use super::substitute::names;
@@ -21,7 +21,7 @@ use super::tables::behind;
 use tidegate_report::plot::Plot;
 
 /// What a study's file is.
-const FILE: File = File { kind: "a study", least: "a scenario" };
+const FILE: FileKind = FileKind { kind: "a study", least: "a scenario" };
 /// The keys of a study.
 const KEYS: [&str; 11] = [
     "title",
@@ -38,7 +38,7 @@ const KEYS: [&str; 11] = [
 ];
 
 /// What the file says.
-struct Draft {
+struct StudyDraft {
     title: String,
     scenarios: Vec<Base>,
     queues: Vec<(String, Origin)>,
@@ -70,11 +70,11 @@ impl Study {
 
     fn read(bytes: &[u8], file: &str, scenarios: Option<Vec<Base>>) -> Result<Study, Problems> {
         let text = FILE.text(bytes, file)?;
-        let doc = Document { file, text, sets: &[] };
+        let doc = TomlDocument { file, text, sets: &[] };
         let several = |found| Problems::new(found).expect("a failure has at least one problem");
         let root = doc.read().map_err(several)?;
         let mut reader = Reader::new(&doc);
-        let mut study = Draft::read(&mut reader, &root, scenarios).finish(file, text);
+        let mut study = StudyDraft::read(&mut reader, &root, scenarios).finish(file, text);
         study.plots = reader.plots_of_study(&root, &study);
         study.plots.iter_mut().for_each(|plot| pool_steps(plot, &study.axes));
         if let Some(problems) = Problems::new(reader.problems) {
@@ -105,13 +105,13 @@ fn pool_steps(plot: &mut Plot, axes: &[Axis]) {
     }
 }
 
-impl Draft {
-    fn read(reader: &mut Reader<'_>, root: &Node, scenarios: Option<Vec<Base>>) -> Draft {
+impl StudyDraft {
+    fn read(reader: &mut Reader<'_>, root: &Node, scenarios: Option<Vec<Base>>) -> StudyDraft {
         let table = reader.table(root, "");
         reader.only(&table, "a study", &KEYS);
         let scenarios = scenarios.unwrap_or_else(|| reader.scenarios_of(&table));
         let axes = reader.axes(&table);
-        let draft = Draft {
+        let draft = StudyDraft {
             title: reader.text(&table, "title").unwrap_or_default(),
             queues: reader.queues_of(&table, &axes),
             set: reader.set_of(&table),
@@ -154,7 +154,7 @@ impl Reader<'_> {
         let groups = behind(study, &rows::groups());
         let flows = study.flows.then(|| behind(study, &rows::flows()));
         let levels = |name: &str| levels(study, name);
-        let known = Known { groups: &groups, flows: flows.as_ref(), levels: &levels };
+        let known = KnownColumns { groups: &groups, flows: flows.as_ref(), levels: &levels };
         let table = self.table(root, "");
         self.plots_of(&table, &known)
     }
@@ -174,7 +174,7 @@ impl Reader<'_> {
             }
         };
         let nodes = match &node.kind {
-            Kind::List(_) => self.list(node, key),
+            TomlValue::List(_) => self.list(node, key),
             _ => std::slice::from_ref(node),
         };
         let found: Vec<Base> =
@@ -190,7 +190,7 @@ impl Reader<'_> {
 
     /// The scenario that `node` names: a file beside the study, else a shipped one.
     fn scenario_at(&mut self, node: &Node, key: &str) -> Option<Base> {
-        let (Kind::Text(name) | Kind::Bare(name)) = &node.kind else {
+        let (TomlValue::Text(name) | TomlValue::Bare(name)) = &node.kind else {
             let why = format!("must be a scenario's file or name, not {}", node.what());
             self.problem(node.origin, key, &node.shown(), why);
             return None;
@@ -251,7 +251,7 @@ impl Reader<'_> {
     fn whole_of(&mut self, table: &Table<'_>, key: &str, least: i64, most: i64) -> Option<i64> {
         let node = table.get(key)?;
         match node.kind {
-            Kind::Whole(n) if (least..=most).contains(&n) => Some(n),
+            TomlValue::Whole(n) if (least..=most).contains(&n) => Some(n),
             _ => {
                 self.refuse_key(table, key, format!("must be a whole number, {least} to {most}"));
                 None

@@ -4,14 +4,14 @@ use crate::study::axis::{Axis, Setting, quantity};
 use crate::study::rows;
 use crate::study::substitute::names;
 
-use super::Draft;
+use super::StudyDraft;
 
 /// Columns of the tables that no replication has.
 const LEADS: [&str; 4] = ["cell", "scenario", "queue", "seeds"];
 
 impl Reader<'_> {
     /// Refuses variables that neither a queue nor `[set]` nor an axis names.
-    pub(super) fn unused(&mut self, draft: &Draft) {
+    pub(super) fn unused(&mut self, draft: &StudyDraft) {
         let texts = |setting: &Setting| -> Vec<String> {
             setting.values.iter().map(|(text, _)| text.clone()).collect()
         };
@@ -36,7 +36,7 @@ impl Reader<'_> {
     }
 
     /// Refuses what is set twice, and names that stand for something else already.
-    pub(super) fn clashes(&mut self, draft: &Draft) {
+    pub(super) fn clashes(&mut self, draft: &StudyDraft) {
         let mut known: Vec<&str> = vec![];
         for (name, setting) in draft.axes.iter().flat_map(Axis::names) {
             let field = format!("axes.{name}");

@@ -2,7 +2,7 @@
 use tidegate::config::Value;
 
 use crate::nearest::did_you_mean;
-use crate::reader::{Kind, Reader, Table};
+use crate::reader::{Reader, Table, TomlValue};
 use crate::study::rows::figures;
 use crate::study::seeds::{LEAST, Seeds, Until};
 
@@ -15,7 +15,7 @@ impl Reader<'_> {
     pub(super) fn seeds_of(&mut self, table: &Table<'_>) -> Seeds {
         let usual = Seeds::Fixed(5);
         let Some(node) = table.get("seeds") else { return usual };
-        if !matches!(node.kind, Kind::Table(_)) {
+        if !matches!(node.kind, TomlValue::Table(_)) {
             let seeds = self.whole_of(table, "seeds", 1, MOST_SEEDS);
             return seeds.map_or(usual, |seeds| Seeds::Fixed(seeds as u32));
         }

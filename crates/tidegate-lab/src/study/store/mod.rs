@@ -17,8 +17,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 pub use error::StoreError;
 
 use self::shelf::Shelf;
-use super::key::Key;
-use super::part::{NoPart, Part, Span, spans};
+use super::key::CaseKey;
+use super::part::{NoPart, Part, RowSpan, spans};
 use crate::results::VERSION;
 
 /// The database's file.
@@ -53,7 +53,7 @@ type Lengths = (i64, i64);
 
 /// Where the rows of a replication lie.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct StoredRows {
     part: i64,
     first: usize,
     rows: usize,
@@ -191,7 +191,7 @@ impl Store {
     ///
     /// # Errors
     /// The database fails.
-    pub fn seeds(&self, key: &Key) -> Result<Vec<u64>, StoreError> {
+    pub fn seeds(&self, key: &CaseKey) -> Result<Vec<u64>, StoreError> {
         let select = "SELECT seed FROM done WHERE case_key = ?1 ORDER BY seed";
         let read = || {
             let mut select = self.database.prepare_cached(select)?;
@@ -273,8 +273,8 @@ impl Store {
         &self,
         id: i64,
         lengths: Lengths,
-        rows: &[Span],
-        flows: &[Span],
+        rows: &[RowSpan],
+        flows: &[RowSpan],
     ) -> rusqlite::Result<()> {
         let begun = self.database.unchecked_transaction()?;
         begun.execute("INSERT INTO part VALUES (?1, ?2, ?3)", params![id, lengths.0, lengths.1])?;
@@ -304,21 +304,21 @@ impl Store {
     ///
     /// # Errors
     /// The database fails, or a part is damaged.
-    pub(crate) fn rows(&mut self, key: &Key, seed: u64) -> Result<Option<Part>, StoreError> {
+    pub(crate) fn rows(&mut self, key: &CaseKey, seed: u64) -> Result<Option<Part>, StoreError> {
         let Some(place) = self.place(key, seed)? else { return Ok(None) };
-        let Place { first, rows, first_flow, flow_rows, part } = place;
+        let StoredRows { first, rows, first_flow, flow_rows, part } = place;
         let part = self.shelf.part(part)?;
         Ok(Some(part.cut(first..first + rows, first_flow..first_flow + flow_rows)))
     }
 
-    fn place(&self, key: &Key, seed: u64) -> Result<Option<Place>, StoreError> {
+    fn place(&self, key: &CaseKey, seed: u64) -> Result<Option<StoredRows>, StoreError> {
         let select = "SELECT part, first, rows, first_flow, flow_rows FROM done \
                       WHERE case_key = ?1 AND seed = ?2";
         let read = || {
             let mut select = self.database.prepare_cached(select)?;
             let place = select.query_row(params![key.bytes(), seed as i64], |row| {
                 let whole = |at: usize| row.get::<_, i64>(at).map(|n| n as usize);
-                Ok(Place {
+                Ok(StoredRows {
                     part: row.get(0)?,
                     first: whole(1)?,
                     rows: whole(2)?,

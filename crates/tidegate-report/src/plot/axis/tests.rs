@@ -16,14 +16,14 @@ fn numbers(values: &[f64], scale: Scale, set: &[f64]) -> Numbers {
     Numbers::new(extent(values), scale, unit(), set.to_vec())
 }
 
-fn axis(values: &[f64], scale: Scale) -> Axis {
-    Axis::Numbers(numbers(values, scale, &[]))
+fn axis(values: &[f64], scale: Scale) -> PlotAxis {
+    PlotAxis::Numbers(numbers(values, scale, &[]))
 }
 
 /// What must hold of any ticks: they rise, lie on the axis, and say different numbers. Each stands
 /// where it says.
 #[track_caller]
-fn sound(ticks: &[Tick], axis: &Axis) {
+fn sound(ticks: &[AxisTick], axis: &PlotAxis) {
     assert!(!ticks.is_empty(), "{axis:?}");
     for tick in ticks {
         assert!((-1e-9..=1.0 + 1e-9).contains(&tick.place), "{tick:?} is off {axis:?}");
@@ -94,7 +94,7 @@ proptest! {
             let axis = axis(&two, scale);
             let ticks = axis.across(length);
             sound(&ticks, &axis);
-            let ends = |tick: &Tick| {
+            let ends = |tick: &AxisTick| {
                 let half = width_of(&tick.text) / 2.0;
                 (tick.place * length - half, tick.place * length + half)
             };
@@ -186,7 +186,7 @@ fn without_a_value_or_with_none_that_fits_an_axis_is_still_one() {
         (&[f64::NAN, f64::INFINITY, 1e100, -1e300], Scale::Linear),
     ] {
         let axis = axis(values, scale);
-        let Axis::Numbers(numbers) = &axis else { panic!("an axis of numbers") };
+        let PlotAxis::Numbers(numbers) = &axis else { panic!("an axis of numbers") };
         let [low, high] = numbers.ends();
         assert!(low.is_finite() && high.is_finite() && low < high, "{values:?}: {low} {high}");
         sound(&axis.upwards(20.0), &axis);
@@ -212,15 +212,15 @@ fn only_quantities_are_taken_in() {
 #[test]
 fn what_was_set_is_on_the_axis() {
     let set = [10.0, 20.0, 50.0, 100.0];
-    let axis = Axis::Numbers(numbers(&[10.0, 100.0], Scale::Linear, &set));
-    let texts = |ticks: Vec<Tick>| ticks.into_iter().map(|tick| tick.text).collect::<Vec<_>>();
+    let axis = PlotAxis::Numbers(numbers(&[10.0, 100.0], Scale::Linear, &set));
+    let texts = |ticks: Vec<AxisTick>| ticks.into_iter().map(|tick| tick.text).collect::<Vec<_>>();
     assert_eq!(texts(axis.across(60.0)), ["10", "20", "50", "100"]);
     // In a fifth of the room 10 and 20 would touch: even steps take their place.
     let few = texts(axis.across(12.0));
     assert!(!few.contains(&"20".into()) || !few.contains(&"10".into()), "{few:?}");
     assert!(few.len() > 1, "{few:?}");
     let outside = numbers(&[10.0, 20.0], Scale::Linear, &set);
-    assert_eq!(texts(Axis::Numbers(outside).across(60.0)), ["10", "20"], "50 is off the axis");
+    assert_eq!(texts(PlotAxis::Numbers(outside).across(60.0)), ["10", "20"], "50 is off the axis");
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn values_near_each_other_have_ticks_that_differ() {
         sound(&axis.across(60.0), &axis);
     }
     let set = [10_001.0, 10_002.0, 10_003.0];
-    let axis = Axis::Numbers(numbers(&set, Scale::Linear, &set));
+    let axis = PlotAxis::Numbers(numbers(&set, Scale::Linear, &set));
     let texts: Vec<String> = axis.across(60.0).into_iter().map(|tick| tick.text).collect();
     assert_eq!(texts, ["10001", "10002", "10003"]);
 }
@@ -255,7 +255,7 @@ fn values_near_each_other_have_ticks_that_differ() {
 #[test]
 fn ticks_are_in_the_unit_of_the_axis() {
     let unit = Unit::of("bit/s", 40e6);
-    let axis = Axis::Numbers(Numbers::new(extent(&[0.0, 40e6]), Scale::Linear, unit, vec![]));
+    let axis = PlotAxis::Numbers(Numbers::new(extent(&[0.0, 40e6]), Scale::Linear, unit, vec![]));
     let texts: Vec<String> = axis.upwards(20.0).into_iter().map(|tick| tick.text).collect();
     assert_eq!(texts, ["0", "10", "20", "30", "40"]);
     assert!((axis.place(21e6) - 0.5).abs() < 1e-12, "42 Mbit/s is the end");
@@ -264,7 +264,7 @@ fn ticks_are_in_the_unit_of_the_axis() {
 #[test]
 fn levels_have_equal_places_and_all_have_their_names() {
     let names = ["red", "a very long name indeed", "sfb", "drr"].map(String::from);
-    let axis = Axis::Levels(names.to_vec());
+    let axis = PlotAxis::Levels(names.to_vec());
     let places: Vec<f64> = (0..4).map(|level| axis.level(level)).collect();
     assert_eq!(places, [0.125, 0.375, 0.625, 0.875]);
     assert_eq!(axis.place(2.0), 0.625);
@@ -273,8 +273,8 @@ fn levels_have_equal_places_and_all_have_their_names() {
         assert_eq!(found, names, "no level is without its name, whatever the room");
     }
     assert!(axis.minor().is_empty());
-    assert!(Axis::Levels(vec![]).across(5.0).is_empty());
-    assert_eq!(Axis::Numbers(Numbers::between(0.0, 1.0)).level(3), 0.0);
+    assert!(PlotAxis::Levels(vec![]).across(5.0).is_empty());
+    assert_eq!(PlotAxis::Numbers(Numbers::between(0.0, 1.0)).level(3), 0.0);
 }
 
 #[test]

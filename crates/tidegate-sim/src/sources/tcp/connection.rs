@@ -7,7 +7,7 @@ use super::delivery::Deliveries;
 use super::departures::Departures;
 use super::marks::MarkReply;
 use super::opening::Opening;
-use super::rto::{Answer, Rto};
+use super::rto::{NewAck, Rto};
 use super::rules::{Growth, MarkResponse, MarkedAck, RuleSet, TimeoutAfterCut};
 use super::{Handshake, Tcp};
 use crate::net::flight::flag;
@@ -165,9 +165,9 @@ impl Connection {
 
     /// Describes an acknowledgement up to `ack` to the timer. It does not count in `una` yet.
     #[inline(always)]
-    pub fn answer(&self, now: Time, ack: u32) -> Answer {
+    pub fn answer(&self, now: Time, ack: u32) -> NewAck {
         let per_round = (self.max - self.una).div_ceil(self.window.step).max(1);
-        Answer { now, ack, sent: self.answered, per_round }
+        NewAck { now, ack, sent: self.answered, per_round }
     }
 
     /// Whether an acknowledgement of a part of a segment opens the window now.

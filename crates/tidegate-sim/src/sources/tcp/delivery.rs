@@ -96,7 +96,7 @@ pub(super) struct Deliveries {
 
 /// What an acknowledgement says of the delivery rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Sample {
+pub(super) struct DeliverySample {
     /// How many segments it delivers.
     pub news: u32,
     /// How many have been delivered with it.
@@ -191,7 +191,7 @@ impl Deliveries {
     /// What the segments that have arrived since the last call say (§3.3, GenerateRateSample). An
     /// interval shorter than `least`, the round-trip time, cannot be: acknowledgements have
     /// been delayed.
-    pub fn sample(&mut self, least: Span) -> Sample {
+    pub fn sample(&mut self, least: Span) -> DeliverySample {
         if self.delivered > self.limited {
             self.limited = 0;
         }
@@ -199,7 +199,16 @@ impl Deliveries {
         let Some(latest) = self.latest.take() else {
             let (in_flight, lost) = (0, 0);
             let (prior, rate, rtt) = (None, None, None);
-            return Sample { news, delivered, prior, in_flight, lost, rate, limited: false, rtt };
+            return DeliverySample {
+                news,
+                delivered,
+                prior,
+                in_flight,
+                lost,
+                rate,
+                limited: false,
+                rtt,
+            };
         };
         let sending = latest.at.since(latest.first);
         let arriving = self.delivered_at.since(latest.delivered_at);
@@ -207,7 +216,7 @@ impl Deliveries {
         let valid = interval >= least && interval > Span::ZERO;
         let rate = valid.then(|| SegmentRate::new((delivered - latest.delivered) as f64, interval));
         let rtt = (!latest.again).then(|| self.delivered_at.since(latest.at));
-        Sample {
+        DeliverySample {
             news,
             delivered,
             prior: Some(latest.delivered),
@@ -233,7 +242,7 @@ mod tests {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    fn rate(sample: Sample) -> f64 {
+    fn rate(sample: DeliverySample) -> f64 {
         sample.rate.map_or(0.0, |rate| rate.0)
     }
 

@@ -64,7 +64,7 @@ pub(crate) use delayed::{DelayedAck, Wait};
 pub(crate) use receiver::{Received, Receiver};
 pub(crate) use report::{Report, Reports};
 pub use rules::Rules;
-pub(crate) use sender::{Arrival, TcpSender};
+pub(crate) use sender::{AckArrival, TcpSender};
 
 /// How a connection finds and repairs losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! The receiving end: what is to be acknowledged, what came out of order, what marks to echo.
-use super::report::{BLOCKS, Block, Report};
+use super::report::{BLOCKS, Report, SackBlock};
 use super::{Flavor, Rules, Tcp};
 
 /// The receiving end of one connection.
@@ -27,7 +27,7 @@ pub(crate) struct Receiver {
 #[derive(Clone, Debug)]
 struct Recent {
     /// The blocks beyond what is in order, the one with the latest arrival first.
-    blocks: Vec<Block>,
+    blocks: Vec<SackBlock>,
     /// How many of them are remembered.
     memory: usize,
 }
@@ -124,7 +124,7 @@ impl Receiver {
     /// order is not reported any more.
     fn remember(&mut self, seq: u32) {
         let latest =
-            (seq > self.next).then(|| Block { from: self.run_down(seq), to: self.run_up(seq) });
+            (seq > self.next).then(|| SackBlock { from: self.run_down(seq), to: self.run_up(seq) });
         let (next, Some(recent)) = (self.next, self.recent.as_deref_mut()) else { return };
         let Recent { blocks, memory } = recent;
         blocks.retain(|block| {
@@ -253,12 +253,12 @@ mod tests {
             arrivals.retain(|&s| s > next);
             let got = receiver.receive(seq, false, false);
             assert_eq!(got.ack, next);
-            let mut wanted: Vec<Block> = Vec::new();
+            let mut wanted: Vec<SackBlock> = Vec::new();
             for &latest in arrivals.iter().rev() {
                 let from = (0..=latest).rev().take_while(|s| set.contains(s)).last().unwrap();
                 let to = (latest..).find(|s| !set.contains(s)).unwrap();
-                if !wanted.contains(&Block { from, to }) {
-                    wanted.push(Block { from, to });
+                if !wanted.contains(&SackBlock { from, to }) {
+                    wanted.push(SackBlock { from, to });
                 }
             }
             assert!(wanted.len() <= RECENT, "the test has fewer blocks than are remembered");
@@ -266,7 +266,7 @@ mod tests {
             told[wanted.len()] += 1;
             let report = receiver.report();
             assert_eq!(report.is_some(), !wanted.is_empty());
-            let blocks: Vec<Block> = report.map_or(vec![], |r| r.blocks.to_vec());
+            let blocks: Vec<SackBlock> = report.map_or(vec![], |r| r.blocks.to_vec());
             assert_eq!(
                 blocks.into_iter().filter(|b| b.from < b.to).collect::<Vec<_>>(),
                 wanted,

@@ -6,7 +6,7 @@ pub(crate) const BLOCKS: usize = 3;
 
 /// Segments from the first up to, but not with, the second; none if they are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Block {
+pub(crate) struct SackBlock {
     pub from: u32,
     pub to: u32,
 }
@@ -17,7 +17,7 @@ pub(crate) struct Report {
     /// The segment expected next.
     pub ack: u32,
     /// What is there beyond, the most recent first.
-    pub blocks: [Block; BLOCKS],
+    pub blocks: [SackBlock; BLOCKS],
     /// How long the segment that it answers was under way, in microseconds, if the sender goes by
     /// that (RFC 6817 §2.4.1).
     pub delay: Option<u32>,
@@ -32,7 +32,7 @@ impl Report {
     /// One that says nothing else.
     #[inline]
     pub fn plain(ack: u32) -> Report {
-        Report { ack, blocks: [Block::default(); BLOCKS], delay: None }
+        Report { ack, blocks: [SackBlock::default(); BLOCKS], delay: None }
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Rto {
     /// The least of what the deviation adds.
     min_var: u64,
     max: u64,
-    estimate: Estimate,
+    estimate: RttEstimate,
     /// The timeout before bounds and back-off, in nanoseconds.
     base: u64,
     backoff: u64,
@@ -34,7 +34,7 @@ pub(super) struct Rto {
 
 /// The smoothed round-trip time and its mean deviation, and how they are sampled.
 #[derive(Clone, Debug)]
-enum Estimate {
+enum RttEstimate {
     /// One segment at a time.
     Timed {
         /// Smoothed round-trip time, in eighths of a tick; 0 before the first sample.
@@ -55,7 +55,7 @@ enum Estimate {
 
 /// An acknowledgement of new data that comes at `now`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Answer {
+pub(super) struct NewAck {
     pub now: Time,
     /// It acknowledges everything below.
     pub ack: u32,
@@ -78,8 +78,8 @@ impl Rto {
             min_var: if tcp.rules == Rules::Linux { min } else { 0 },
             max: tcp.max_rto.as_nanos(),
             estimate: match tcp.timestamps {
-                Timestamps::Off => Estimate::Timed { srtt: 0, rttvar: 0, timed: None },
-                Timestamps::On => Estimate::Stamped { srtt: None, rttvar: 0.0 },
+                Timestamps::Off => RttEstimate::Timed { srtt: 0, rttvar: 0, timed: None },
+                Timestamps::On => RttEstimate::Stamped { srtt: None, rttvar: 0.0 },
             },
             base: tcp.initial_rto.as_nanos(),
             backoff: 1,
@@ -96,7 +96,7 @@ impl Rto {
     /// New segment `seq` is sent: it is timed if none is.
     #[inline]
     pub fn sent(&mut self, seq: u32, now: Time) {
-        if let Estimate::Timed { timed: timed @ None, .. } = &mut self.estimate {
+        if let RttEstimate::Timed { timed: timed @ None, .. } = &mut self.estimate {
             *timed = Some((seq, now.as_nanos()));
         }
     }
@@ -104,14 +104,14 @@ impl Rto {
     /// Something is sent again. Without time stamps the running measurement is given up: which of
     /// the two transmissions an acknowledgement answers is not known (Karn).
     pub fn abandon(&mut self) {
-        if let Estimate::Timed { timed, .. } = &mut self.estimate {
+        if let RttEstimate::Timed { timed, .. } = &mut self.estimate {
             *timed = None;
         }
     }
 
     /// New data are acknowledged. If that gives a sample, the back-off ends, unless it is to go on.
     #[inline]
-    pub fn acked(&mut self, answer: &Answer, go_on: bool) {
+    pub fn acked(&mut self, answer: &NewAck, go_on: bool) {
         let Some(sent) = self.sample(answer) else { return };
         if !go_on {
             self.backoff = 1;
@@ -121,20 +121,22 @@ impl Rto {
 
     /// The same for a partial acknowledgement. What is timed without time stamps ends the back-off
     /// then, and is not measured.
-    pub fn acked_in_part(&mut self, answer: &Answer) {
+    pub fn acked_in_part(&mut self, answer: &NewAck) {
         let Some(sent) = self.sample(answer) else { return };
         self.backoff = 1;
-        if matches!(self.estimate, Estimate::Stamped { .. }) {
+        if matches!(self.estimate, RttEstimate::Stamped { .. }) {
             self.measure(sent, answer);
         }
     }
 
     /// When what `answer` measures was sent, in nanoseconds, if it measures anything.
     #[inline]
-    fn sample(&mut self, answer: &Answer) -> Option<u64> {
+    fn sample(&mut self, answer: &NewAck) -> Option<u64> {
         match &mut self.estimate {
-            Estimate::Timed { timed, .. } => Some(timed.take_if(|(seq, _)| answer.ack > *seq)?.1),
-            Estimate::Stamped { .. } => Some(answer.sent.as_nanos()),
+            RttEstimate::Timed { timed, .. } => {
+                Some(timed.take_if(|(seq, _)| answer.ack > *seq)?.1)
+            }
+            RttEstimate::Stamped { .. } => Some(answer.sent.as_nanos()),
         }
     }
 
@@ -151,23 +153,23 @@ impl Rto {
         }
         if self.backoff > DOUBT {
             match &mut self.estimate {
-                Estimate::Timed { srtt, rttvar, .. } => {
+                RttEstimate::Timed { srtt, rttvar, .. } => {
                     *rttvar += *srtt >> 3;
                     *srtt = 0;
                 }
-                Estimate::Stamped { srtt, .. } => *srtt = None, // RFC 6298 §5: it may be cleared
+                RttEstimate::Stamped { srtt, .. } => *srtt = None, // RFC 6298 §5: it may be cleared
             }
         }
     }
 
     /// A round trip from `sent`: both stamps read from a clock that ticks.
-    fn measure(&mut self, sent: u64, answer: &Answer) {
+    fn measure(&mut self, sent: u64, answer: &NewAck) {
         let now = answer.now.as_nanos();
         let rtt = now - sent;
         let ticked = |at: u64| self.tick.divide(at + self.phase).0;
         let ticks = (ticked(now) - ticked(sent)).clamp(1, 1 << 20);
         match &mut self.estimate {
-            Estimate::Timed { srtt, rttvar, .. } => {
+            RttEstimate::Timed { srtt, rttvar, .. } => {
                 self.smooth =
                     if self.smooth == 0 { rtt } else { self.smooth - self.smooth / 8 + rtt / 8 };
                 if *srtt == 0 {
@@ -182,7 +184,7 @@ impl Rto {
                 let rounded = (((*rttvar << 3) + *srtt) >> 3) as u64 * self.tick.get();
                 self.base = rounded.max(*srtt as u64 * self.tick.get() / 8 + self.min_var);
             }
-            Estimate::Stamped { srtt, rttvar } => {
+            RttEstimate::Stamped { srtt, rttvar } => {
                 let (gain, read) =
                     (0.125 / answer.per_round as f64, (ticks * self.tick.get()) as f64);
                 let smooth = self.smooth as f64;
@@ -217,10 +219,10 @@ mod tests {
         Rto::new(&Tcp { timestamps: Timestamps::Off, ..Tcp::reno() }, &mut Rng::from_seed(1))
     }
 
-    fn answer(ack: u32, now_ms: u64, rtt_ms: u64) -> Answer {
+    fn answer(ack: u32, now_ms: u64, rtt_ms: u64) -> NewAck {
         let (now, sent) =
             (Time::from_nanos(now_ms * MILLI), Time::from_nanos((now_ms - rtt_ms) * MILLI));
-        Answer { now, ack, sent, per_round: 1 }
+        NewAck { now, ack, sent, per_round: 1 }
     }
 
     fn sample(rto: &mut Rto, seq: u32, at_ms: u64, rtt_ms: u64) {
@@ -230,8 +232,8 @@ mod tests {
 
     fn estimate(rto: &Rto) -> (u32, u32) {
         match rto.estimate {
-            Estimate::Timed { srtt, rttvar, .. } => (srtt, rttvar),
-            Estimate::Stamped { .. } => panic!("not in ticks"),
+            RttEstimate::Timed { srtt, rttvar, .. } => (srtt, rttvar),
+            RttEstimate::Stamped { .. } => panic!("not in ticks"),
         }
     }
 
@@ -310,7 +312,7 @@ mod tests {
                 1 + (dice >> 32) as u32 % 50,
             );
             let (now, sent) = (Time::from_nanos(now), Time::from_nanos(now - rtt));
-            rto.acked(&Answer { now, ack: i as u32 + 1, sent, per_round }, false);
+            rto.acked(&NewAck { now, ack: i as u32 + 1, sent, per_round }, false);
             let (r, n) = (rtt as f64, per_round as f64);
             match srtt {
                 None => (srtt, rttvar) = (Some(r), r / 2.0),

@@ -8,7 +8,7 @@ use tidegate::{Rng, Time};
 use super::Tcp;
 use super::congestion::Acked;
 use super::connection::{Connection, Output};
-use super::recovery::{Ack, Alarm, Burst, LossRecovery, Recovery, with_recovery};
+use super::recovery::{AlarmOutcome, Burst, LossRecovery, Recovery, RecoveryAck, with_recovery};
 use super::report::Report;
 use super::rules::RuleSet;
 use super::transmit::{fill, wake};
@@ -22,7 +22,7 @@ pub(crate) struct TcpSender {
 
 /// An acknowledgement that arrives.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival<'a> {
+pub(crate) struct AckArrival<'a> {
     /// What it acknowledges.
     pub report: &'a Report,
     /// Whether it echoes a mark.
@@ -91,7 +91,7 @@ impl TcpSender {
 
     /// An acknowledgement arrives.
     #[inline(always)]
-    pub fn on_ack(&mut self, now: Time, ack: &Arrival, dice: &mut Rng, out: &mut Vec<Output>) {
+    pub fn on_ack(&mut self, now: Time, ack: &AckArrival, dice: &mut Rng, out: &mut Vec<Output>) {
         let connection = &mut self.connection;
         if ack.part || ack.report.ack > connection.max {
             return self.on_false_ack(now, ack, dice, out);
@@ -106,7 +106,7 @@ impl TcpSender {
     /// received (RFC 9293 §3.10.7.4). A part of a segment opens the window of a sender that counts
     /// acknowledgements; one that counts what is acknowledged (RFC 3465) waits for the rest.
     #[cold]
-    fn on_false_ack(&mut self, now: Time, ack: &Arrival, dice: &mut Rng, out: &mut Vec<Output>) {
+    fn on_false_ack(&mut self, now: Time, ack: &AckArrival, dice: &mut Rng, out: &mut Vec<Output>) {
         let connection = &mut self.connection;
         let upto = ack.report.ack;
         let expected = upto == connection.una && upto < connection.max;
@@ -135,7 +135,7 @@ impl TcpSender {
         }
         let connection = &mut self.connection;
         with_recovery!(&mut self.recovery, recovery => {
-            if recovery.on_alarm(connection, now, out) == Alarm::Fill {
+            if recovery.on_alarm(connection, now, out) == AlarmOutcome::Fill {
                 fill(recovery, connection, now, Burst::WINDOW, dice, out);
             }
         });
@@ -150,7 +150,7 @@ fn on_ack<R: LossRecovery>(
     recovery: &mut R,
     connection: &mut Connection,
     now: Time,
-    ack: &Arrival,
+    ack: &AckArrival,
     dice: &mut Rng,
     out: &mut Vec<Output>,
 ) {
@@ -161,7 +161,7 @@ fn on_ack<R: LossRecovery>(
         .is_some()
         .then(|| (recovery.flight(connection), recovery.found_lost()));
     let advanced = report.ack > connection.una;
-    let most = recovery.on_ack(connection, &Ack { now, report, echo }, out);
+    let most = recovery.on_ack(connection, &RecoveryAck { now, report, echo }, out);
     if let Some((flight, lost)) = before {
         let lost = recovery.found_lost() - lost;
         connection.sample_rate(now, flight, recovery.flight(connection), lost, dice);
@@ -179,7 +179,7 @@ fn observe<R: LossRecovery>(
     recovery: &mut R,
     connection: &mut Connection,
     now: Time,
-    ack: &Arrival,
+    ack: &AckArrival,
 ) -> bool {
     let Report { ack: upto, delay, .. } = *ack.report;
     if let Some(delay) = delay {

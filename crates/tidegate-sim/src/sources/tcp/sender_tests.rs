@@ -46,7 +46,7 @@ impl Bench {
 
     fn acknowledge(&mut self, ack: u32, echo: bool) {
         let (now, answers) = (self.now, Time::from_nanos(self.now.saturating_sub(RTT)));
-        let arrival = Arrival { report: &Report::plain(ack), echo, part: false, answers };
+        let arrival = AckArrival { report: &Report::plain(ack), echo, part: false, answers };
         self.sender.on_ack(Time::from_nanos(now), &arrival, &mut self.dice, &mut self.out);
     }
 

@@ -2,8 +2,8 @@
 use super::*;
 use tidegate::Rate;
 
-use crate::sources::tcp::report::{Block, Report};
-use crate::sources::tcp::{Arrival, Tcp, TcpSender};
+use crate::sources::tcp::report::{Report, SackBlock};
+use crate::sources::tcp::{AckArrival, Tcp, TcpSender};
 use crate::sources::{EcnUse, Handshake, Rules};
 
 struct Bench {
@@ -33,8 +33,8 @@ impl Bench {
             .blocks
             .iter_mut()
             .zip(held)
-            .for_each(|(block, &(from, to))| *block = Block { from, to });
-        let arrival = Arrival { report: &report, echo: false, part: false, answers: self.now };
+            .for_each(|(block, &(from, to))| *block = SackBlock { from, to });
+        let arrival = AckArrival { report: &report, echo: false, part: false, answers: self.now };
         self.sender.on_ack(self.now, &arrival, &mut self.dice, &mut self.out);
         self.out.drain(..).map(|o| o.seq).collect()
     }

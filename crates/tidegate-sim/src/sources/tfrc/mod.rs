@@ -11,7 +11,7 @@ mod ns2;
 mod receiver;
 mod sender;
 
-pub(crate) use receiver::{Arrival, Feedback, Report, TfrcReceiver};
+pub(crate) use receiver::{Feedback, TfrcArrival, TfrcReceiver, TfrcReport};
 pub(crate) use sender::TfrcSender;
 
 use super::check_packet;

@@ -1,6 +1,6 @@
 //! ns-2.35's TFRC where it differs from the RFC: the control of the rate, the timeout in the
 //! equation, and the inversion of the equation. Rates are in bytes per second, times in seconds.
-use super::{Report, TfrcRules, Times};
+use super::{TfrcReport, TfrcRules, Times};
 
 /// ns-2's control of the rate.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,7 +20,7 @@ pub(super) struct Ns2 {
 }
 
 /// The sender's state that the control reads, and the rate that it sets.
-pub(super) struct Sending {
+pub(super) struct TfrcSending {
     pub rules: TfrcRules,
     /// The length of a packet.
     pub size: f64,
@@ -57,7 +57,13 @@ impl Ns2 {
 
     /// Sets `sender`'s rate by `report`, the `first` or a later one. Returns whether to send a
     /// packet at once.
-    pub fn reported(&mut self, sender: &mut Sending, at: f64, report: Report, first: bool) -> bool {
+    pub fn reported(
+        &mut self,
+        sender: &mut TfrcSending,
+        at: f64,
+        report: TfrcReport,
+        first: bool,
+    ) -> bool {
         self.round += 1;
         let most = if self.round > 1 { 2.0 * report.received } else { 0.0 };
         if !self.lossy && (first || report.loss == 0.0) {
@@ -81,7 +87,7 @@ impl Ns2 {
     }
 
     /// Before the first loss: doubles the rate per round trip, up to twice the rate received.
-    fn slow_start(&mut self, sender: &mut Sending, at: f64, most: f64) {
+    fn slow_start(&mut self, sender: &mut TfrcSending, at: f64, most: f64) {
         let packet = sender.size / sender.path.rtt;
         let before = sender.rate;
         let begins = self.round <= 2;

@@ -19,7 +19,7 @@ const NS2_PATIENCE: f64 = 1.5;
 
 /// A report from the receiver to the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Report {
+pub(crate) struct TfrcReport {
     /// The bytes per second received since the last report.
     pub received: f64,
     /// The loss event rate.
@@ -28,7 +28,7 @@ pub(crate) struct Report {
 
 /// An arriving packet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
+pub(crate) struct TfrcArrival {
     pub seq: u32,
     pub marked: bool,
     /// When it was sent.
@@ -89,7 +89,7 @@ pub(crate) struct TfrcReceiver {
     rate: f64,
     /// The arrivals of about the last two round trips, the oldest first (ns-2).
     recent: VecDeque<f64>,
-    reports: Box<[Report; KEPT]>,
+    reports: Box<[TfrcReport; KEPT]>,
     count: u32,
 }
 
@@ -112,13 +112,13 @@ impl TfrcReceiver {
             armed: Time::MAX,
             rate: 0.0,
             recent: VecDeque::new(),
-            reports: Box::new([Report::default(); KEPT]),
+            reports: Box::new([TfrcReport::default(); KEPT]),
             count: 0,
         }
     }
 
     /// Takes a packet that arrives at `now`.
-    pub fn receive(&mut self, now: Time, packet: Arrival) -> Feedback {
+    pub fn receive(&mut self, now: Time, packet: TfrcArrival) -> Feedback {
         let at = now.as_secs();
         self.note = packet.note;
         self.start_timer(now);
@@ -308,13 +308,14 @@ impl TfrcReceiver {
         self.news = false;
         let number = self.count;
         self.count = self.count.wrapping_add(1);
-        let report = Report { received: self.rate, loss: self.history.loss_event_rate(self.next) };
+        let report =
+            TfrcReport { received: self.rate, loss: self.history.loss_event_rate(self.next) };
         self.reports[number as usize % KEPT] = report;
         number
     }
 
     /// The report of this number.
-    pub fn read(&self, number: u32) -> Report {
+    pub fn read(&self, number: u32) -> TfrcReport {
         self.reports[number as usize % KEPT]
     }
 }

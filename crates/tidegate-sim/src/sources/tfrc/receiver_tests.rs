@@ -19,7 +19,7 @@ impl Paced {
         while self.2 < now {
             self.2 = self.0.ring(self.2).next;
         }
-        let feedback = self.0.receive(now, Arrival { seq, marked: false, sent, note });
+        let feedback = self.0.receive(now, TfrcArrival { seq, marked: false, sent, note });
         self.2 = self.2.min(feedback.next);
         feedback.report.is_some()
     }
@@ -64,7 +64,7 @@ fn come(receiver: &mut TfrcReceiver, seq: u32, at: f64, rtt: f64) -> Feedback {
     let now = Time::ZERO + Span::from_secs(at);
     let sent = Time::ZERO + Span::from_secs(at - 0.05);
     let note = Note { path: Times::of(rtt), round: seq, urgent: false };
-    receiver.receive(now, Arrival { seq, marked: false, sent, note })
+    receiver.receive(now, TfrcArrival { seq, marked: false, sent, note })
 }
 
 /// When the report that goes now answers, and what it says was received; and when to look

@@ -2,8 +2,8 @@
 use tidegate::{Ecn, Span, Time};
 
 use super::note::Note;
-use super::ns2::{Ns2, Sending};
-use super::{Damping, Report, Tfrc, TfrcRules, Times};
+use super::ns2::{Ns2, TfrcSending};
+use super::{Damping, Tfrc, TfrcReport, TfrcRules, Times};
 use crate::sources::tcp::Output;
 
 /// The longest time between two packets, t_mbi, in seconds.
@@ -32,7 +32,7 @@ pub(crate) struct TfrcSender {
     /// The last sample.
     sample: f64,
     pub(super) loss: f64,
-    control: Control,
+    control: RateControl,
     /// The notes in packets, each with the first packet that has it.
     notes: Box<[(u32, Note); KEPT]>,
     changes: usize,
@@ -47,7 +47,7 @@ pub(crate) struct TfrcSender {
 
 /// How the rate follows the reports.
 #[derive(Clone, Debug)]
-enum Control {
+enum RateControl {
     Rfc(Rfc),
     Ns2(Ns2),
 }
@@ -90,8 +90,8 @@ impl TfrcSender {
         let size = tfrc.packet.get() as f64;
         let (rate, control) = match tfrc.rules {
             // A packet a second (§4.2).
-            TfrcRules::Rfc => (size, Control::Rfc(Rfc::only(0.0, f64::INFINITY))),
-            TfrcRules::Ns2 => (Ns2::FIRST, Control::Ns2(Ns2::default())),
+            TfrcRules::Rfc => (size, RateControl::Rfc(Rfc::only(0.0, f64::INFINITY))),
+            TfrcRules::Ns2 => (Ns2::FIRST, RateControl::Ns2(Ns2::default())),
         };
         TfrcSender {
             rules: tfrc.rules,
@@ -133,24 +133,24 @@ impl TfrcSender {
     }
 
     /// Takes `report`, which answers a packet sent at `born`.
-    pub fn reported(&mut self, now: Time, report: Report, born: Time, out: &mut Vec<Output>) {
+    pub fn reported(&mut self, now: Time, report: TfrcReport, born: Time, out: &mut Vec<Output>) {
         let (at, first) = (now.as_secs(), self.path.rtt == 0.0);
         self.measure(now.since(born).as_secs());
         self.loss = report.loss;
         match &mut self.control {
-            Control::Ns2(control) => {
+            RateControl::Ns2(control) => {
                 let mut control = *control;
                 self.timeout_at = now + self.patience(2.0);
                 let mut sending = self.sending();
                 let out_of_turn = control.reported(&mut sending, at, report, first);
                 self.rate = sending.rate;
-                self.control = Control::Ns2(control);
+                self.control = RateControl::Ns2(control);
                 self.tell(control.round, false);
                 if out_of_turn {
                     self.send(now, out);
                 }
             }
-            Control::Rfc(control) => {
+            RateControl::Rfc(control) => {
                 if first {
                     // The rate that the first packets arrived at says nothing.
                     *control = Rfc::only(at, f64::INFINITY);
@@ -159,7 +159,7 @@ impl TfrcSender {
                     control.add(at, report.received, at - 2.0 * self.path.rtt);
                     let mut control = *control;
                     self.adjust(at, &mut control);
-                    self.control = Control::Rfc(control);
+                    self.control = RateControl::Rfc(control);
                 }
                 self.timeout_at = now + self.patience(4.0);
                 self.tell(0, false);
@@ -169,15 +169,15 @@ impl TfrcSender {
     }
 
     /// The state that ns-2's control reads.
-    fn sending(&self) -> Sending {
+    fn sending(&self) -> TfrcSending {
         let (rules, size, path, rate) = (self.rules, self.size, self.path, self.rate);
-        Sending { rules, size, path, initial_rate: self.initial_rate(), rate }
+        TfrcSending { rules, size, path, initial_rate: self.initial_rate(), rate }
     }
 
     /// Halves the rate: no report has come for too long (§4.4).
     pub fn timed_out(&mut self, now: Time, out: &mut Vec<Output>) {
         match &mut self.control {
-            Control::Ns2(control) => {
+            RateControl::Ns2(control) => {
                 control.round += 1;
                 let round = control.round;
                 self.rate /= 2.0;
@@ -185,7 +185,7 @@ impl TfrcSender {
                 self.tell(round, true);
                 self.send(now, out);
             }
-            Control::Rfc(control) => {
+            RateControl::Rfc(control) => {
                 self.rate = (self.rate / 2.0).max(self.size / LONGEST);
                 // Until the next report, the received rate allows no more than this.
                 *control =
@@ -221,8 +221,8 @@ impl TfrcSender {
             self.root += news * (sample.sqrt() - self.root);
         }
         self.path.rto = match &mut self.control {
-            Control::Rfc(_) => Times::of(self.path.rtt).rto,
-            Control::Ns2(control) => control.timeout(sample),
+            RateControl::Rfc(_) => Times::of(self.path.rtt).rto,
+            RateControl::Ns2(control) => control.timeout(sample),
         };
     }
 
@@ -253,8 +253,8 @@ impl TfrcSender {
     /// The interval between packets at the current rate.
     fn interval(&mut self) -> Span {
         let slow = match &mut self.control {
-            Control::Ns2(control) => control.slow_increase(self.rate),
-            Control::Rfc(_) => None,
+            RateControl::Ns2(control) => control.slow_increase(self.rate),
+            RateControl::Rfc(_) => None,
         };
         let rate = match self.damping {
             _ if slow.is_some() => slow.unwrap_or(self.rate),
@@ -285,7 +285,7 @@ mod tests {
         sender.wake(second(0.0), &mut out);
         assert_eq!((out.len(), sender.send_at, sender.timeout_at), (1, second(1.0), second(2.0)));
         let mut report = |now: f64, received: f64, loss: f64| {
-            let report = Report { received, loss };
+            let report = TfrcReport { received, loss };
             sender.reported(second(now), report, second(now - 0.1), &mut vec![]);
             sender.rate
         };
@@ -318,7 +318,7 @@ mod tests {
         sender.wake(second(0.0), &mut out);
         assert_eq!(sender.timeout_at, second(2.0 * 1000.0 / 300.0));
         let mut report = |now: f64, received: f64, loss: f64| {
-            let report = Report { received, loss };
+            let report = TfrcReport { received, loss };
             sender.reported(second(now), report, second(now - 0.1), &mut out);
             sender.rate
         };

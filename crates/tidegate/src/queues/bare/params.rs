@@ -4,7 +4,7 @@ use crate::units::{Prob, Size, Span};
 
 choices! {
     /// By what beta grows.
-    pub enum Growth {
+    pub enum BetaGrowth {
         /// By `increase`, as in the pseudo-code.
         Constant = "constant",
         /// By as much as the flow's rate is above or below the fair one.
@@ -14,7 +14,7 @@ choices! {
 
 choices! {
     /// What an adjustment of beta does to the bytes that have gone by.
-    pub enum Count {
+    pub enum ByteCount {
         /// They count from zero again.
         Reset = "reset",
         /// Nothing, as printed: once it is due, every packet of the flow adjusts beta.
@@ -90,13 +90,13 @@ crate::params! {
         /// Its greatest value.
         beta_max: f64 = 10.0, "beta_max", 0.0 ..= 1000.0;
         /// By what it grows.
-        growth: Growth = Growth::Constant, "", 0 ..= 0;
+        growth: BetaGrowth = BetaGrowth::Constant, "", 0 ..= 0;
         /// The factor, if that is constant.
         increase: f64 = 1.2, "c", 1.0 ..= 1000.0;
         /// It is adjusted whenever so many times the flow's threshold have gone by.
         update_after: f64 = 6.0, "", 0.0 ..= 1_000_000.0;
         /// What becomes of the bytes that have gone by when it is adjusted.
-        count: Count = Count::Reset, "count_i", 0 ..= 0;
+        count: ByteCount = ByteCount::Reset, "count_i", 0 ..= 0;
         /// After so long without a packet a flow is forgotten.
         timeout: Span = Span::from_millis(1500), "", 1_000 ..= 86_400_000_000_000_u64;
         /// The most flows that are known at a time; a new one takes the place of the one that is

@@ -1,15 +1,15 @@
 //! Cake's presets, and the queue that is made of parameters.
 
-use super::{Cake, CakeConfig, Clock, QUANTUM_LEAST, QUANTUM_PART, Tin};
+use super::{Cake, CakeConfig, QUANTUM_LEAST, QUANTUM_PART, ShaperClock, Tin};
 use crate::config::ConfigError;
 use crate::entry::{Entry, FOREVER, HashTable, Info, Linux, Preset, auto_buckets};
 use crate::packet::Asks;
-use crate::parts::ack_filter::{AckFilter, Acks};
+use crate::parts::ack_filter::{AckFilter, WaitingAcks};
 use crate::parts::cobalt_law::CobaltLaw;
 use crate::parts::diffserv::Diffserv;
 use crate::parts::longest::{By, Longest};
 use crate::parts::sparse_first::SparseFirst;
-use crate::parts::spread::Ways;
+use crate::parts::spread::HashWays;
 use crate::qdisc::Link;
 use crate::queues::cobalt::{auto_times, floor_of};
 use crate::queues::codel::auto_frame;
@@ -29,10 +29,10 @@ impl CakeConfig {
         let (target, interval) = auto_times(&at, self.mtu, self.rtt);
         let quantum = (rate.as_bps() / 8 / QUANTUM_PART).clamp(QUANTUM_LEAST, self.quantum.get());
         Tin {
-            places: Ways::new(self.flows, self.ways, dice),
+            places: HashWays::new(self.flows, self.ways, dice),
             queues: SparseFirst::new(self.flows, quantum, self.isolation.divide(), dice),
             law: CobaltLaw { floor: floor_of(&at, self.mtu), ..CobaltLaw::new(target, interval) },
-            clock: Clock::new(rate),
+            clock: ShaperClock::new(rate),
             packets: 0,
         }
     }
@@ -88,13 +88,13 @@ impl Entry for Cake {
         let flows = config.flows as usize;
         Ok(Cake {
             held: Longest::new(tins * flows, By::Bytes),
-            acks: Acks::new(config.ack_filter),
+            acks: WaitingAcks::new(config.ack_filter),
             tins: (0..tins).map(|index| config.tin(index, &link, &mut dice)).collect(),
             flows,
             isolation: config.isolation,
             diffserv: config.diffserv,
             ecn: config.ecn,
-            shaper: (config.bandwidth.as_bps() > 0).then(|| Clock::new(config.bandwidth)),
+            shaper: (config.bandwidth.as_bps() > 0).then(|| ShaperClock::new(config.bandwidth)),
             now: Time::ZERO,
             link,
             dice,
@@ -105,11 +105,11 @@ impl Entry for Cake {
         let tins = config.diffserv.tins() as u64;
         let tin = core::mem::size_of::<Tin>() as u64
             + SparseFirst::bytes(config.flows, config.isolation.divide())
-            + Ways::bytes(config.flows, config.ways);
+            + HashWays::bytes(config.flows, config.ways);
         let lines = tins * u64::from(config.flows);
         core::mem::size_of::<Cake>() as u64
             + Longest::bytes(lines, link.most_packets() + 1)
-            + Acks::bytes(config.ack_filter, link.most_packets() + 1)
+            + WaitingAcks::bytes(config.ack_filter, link.most_packets() + 1)
             + tins * tin
     }
 

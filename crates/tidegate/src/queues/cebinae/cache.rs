@@ -5,7 +5,7 @@ use crate::rng::Rng;
 
 /// A flow and its bytes; free while those are 0.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct CacheSlot {
     flow: u64,
     bytes: u64,
 }
@@ -13,8 +13,8 @@ struct Slot {
 /// Two tables under the same keys. One counts; the other stands still and tells who is at the top.
 #[derive(Clone, Debug)]
 pub(super) struct FlowCache {
-    open: Bins<Slot>,
-    closed: Bins<Slot>,
+    open: Bins<CacheSlot>,
+    closed: Bins<CacheSlot>,
     stages: usize,
     /// The most bytes in a slot of the open table.
     most: u64,
@@ -34,7 +34,7 @@ impl FlowCache {
 
     /// What it takes besides its own size, in bytes.
     pub(super) fn bytes(stages: u32, slots: u32) -> u64 {
-        2 * stages as u64 * slots as u64 * core::mem::size_of::<Slot>() as u64
+        2 * stages as u64 * slots as u64 * core::mem::size_of::<CacheSlot>() as u64
     }
 
     /// Where a flow may be.

@@ -9,7 +9,7 @@ const MOST_UPDATES: u64 = 4096;
 
 /// The controller, and what follows from its base probability.
 #[derive(Clone, Debug)]
-pub(super) struct Control {
+pub(super) struct BaseControl {
     pub every: Every,
     /// In seconds.
     target: f64,
@@ -28,9 +28,9 @@ pub(super) struct Control {
     pub overloaded: bool,
 }
 
-impl Control {
-    pub fn new(config: &DualPi2Config) -> Control {
-        Control {
+impl BaseControl {
+    pub fn new(config: &DualPi2Config) -> BaseControl {
+        BaseControl {
             every: Every::new(config.tupdate),
             target: config.target.as_secs(),
             alpha: config.alpha,

@@ -5,12 +5,12 @@ use crate::units::Span;
 
 /// The native AQM of the L queue.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ramp {
+pub(super) struct LowLatencyRamp {
     pub from: Span,
     pub to: Span,
 }
 
-impl Ramp {
+impl LowLatencyRamp {
     /// How likely a packet is marked that waited for `delay`.
     #[inline]
     pub fn at(&self, delay: Span) -> f64 {

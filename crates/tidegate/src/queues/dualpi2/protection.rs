@@ -20,7 +20,7 @@ const MOST: Span = Span::from_millis(5_000);
 #[derive(Clone, Debug)]
 pub(super) struct Protection {
     /// The last one is for flows that find none.
-    buckets: Vec<Bucket>,
+    buckets: Vec<ScoreBucket>,
     perturbation: u64,
     /// How long a byte ages, in nanoseconds.
     aging: f64,
@@ -31,7 +31,7 @@ pub(super) struct Protection {
 
 /// A bucket: whose it is, and when its score will have aged away.
 #[derive(Clone, Copy, Debug)]
-struct Bucket {
+struct ScoreBucket {
     flow: u64,
     expires: Time,
 }
@@ -41,7 +41,7 @@ impl Protection {
     /// (MAXTH).
     pub fn new(config: &DualPi2Config, dice: &mut Rng) -> Protection {
         let delay = config.min_th + config.range;
-        let empty = Bucket { flow: 0, expires: Time::ZERO };
+        let empty = ScoreBucket { flow: 0, expires: Time::ZERO };
         Protection {
             buckets: vec![empty; config.buckets as usize + 1],
             perturbation: dice.bits(),
@@ -82,12 +82,12 @@ impl Protection {
             }
         }
         let bucket = &mut self.buckets[found];
-        *bucket = Bucket { flow, expires: bucket.expires.max(now) };
+        *bucket = ScoreBucket { flow, expires: bucket.expires.max(now) };
         found
     }
 
     /// What so many buckets take, in bytes.
     pub fn bytes(buckets: u32) -> u64 {
-        (buckets as u64 + 1) * core::mem::size_of::<Bucket>() as u64
+        (buckets as u64 + 1) * core::mem::size_of::<ScoreBucket>() as u64
     }
 }

@@ -4,7 +4,7 @@ use crate::units::{Span, Time};
 
 /// What held classes send, towards r_fair: C = sum of min(r_i, r_fair w_i).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Load {
+pub(super) struct HeldLoad {
     /// All that they sent, and the most of one by weight.
     pub(super) sent: f64,
     pub(super) largest: f64,
@@ -16,7 +16,7 @@ pub(super) struct Load {
     pub(super) weights_below: f64,
 }
 
-impl Load {
+impl HeldLoad {
     #[inline]
     pub(super) fn add(&mut self, sent: f64, per_weight: f64, r_fair: f64) {
         let (by_weight, weight) = (sent * per_weight, 1.0 / per_weight);
@@ -54,7 +54,7 @@ pub(super) struct Judging {
 impl Judging {
     /// What a class sent in t_i as far as it is known.
     #[inline]
-    pub(super) fn sent(&self, now: Time, held: &Held) -> Option<f64> {
+    pub(super) fn sent(&self, now: Time, held: &HeldClass) -> Option<f64> {
         match self.window {
             JudgedOver::Whole if held.sent.is_none() => self.at_its_pace(now, held),
             JudgedOver::Whole | JudgedOver::Sliding => held.sent,
@@ -63,14 +63,14 @@ impl Judging {
 
     /// The same of a class that was found lately; `None` if that was just now.
     #[inline]
-    pub(super) fn at_its_pace(&self, now: Time, held: &Held) -> Option<f64> {
+    pub(super) fn at_its_pace(&self, now: Time, held: &HeldClass) -> Option<f64> {
         let elapsed = now.since(held.since);
         (elapsed >= self.settle).then(|| held.bytes as f64 * self.interval / elapsed.as_secs())
     }
 
     /// What a class sent in the interval that ends now: as counted, or with a window that slides,
     /// of a class that was found in it, at its pace; `None` if it was found just now.
-    pub(super) fn of_interval(&self, now: Time, held: &Held) -> Option<f64> {
+    pub(super) fn of_interval(&self, now: Time, held: &HeldClass) -> Option<f64> {
         match self.window {
             JudgedOver::Sliding if held.before.is_none() => self.at_its_pace(now, held),
             JudgedOver::Whole | JudgedOver::Sliding => Some(held.bytes as f64),

@@ -6,7 +6,7 @@ use crate::parts::class_lines::ClassLines;
 use crate::parts::every::Every;
 use crate::parts::fair_control::FairControl;
 use crate::parts::sample_hold::{HoldRules, SampleHold, chance_per_byte};
-use crate::parts::spread::{Classes, Map, Ways};
+use crate::parts::spread::{Classifier, HashWays, Map};
 use crate::qdisc::Link;
 use crate::rng::Rng;
 use crate::units::{Prob, Span};
@@ -137,7 +137,7 @@ impl Entry for Ewfq {
         let control = config.control(&link);
         let window = config.rtt.as_secs() / config.seconds() / config.packet.get() as f64;
         Ok(Ewfq {
-            classes: Classes::new(config.map, config.classes, config.ways, &mut dice),
+            classes: Classifier::new(config.map, config.classes, config.ways, &mut dice),
             kinds: config.kinds(&link),
             held: ClassLines::new(config.classes, &config.weights, config.order, &link),
             senders: SampleHold::new(config.classes, config.rules()),
@@ -168,9 +168,9 @@ impl Entry for Ewfq {
     fn state_bytes(config: &EwfqConfig, link: &Link) -> u64 {
         let classes = config.classes as u64;
         let kinds = classes * core::mem::size_of::<ClassState>() as u64;
-        let senders = SampleHold::<Held>::bytes(config.classes, &config.rules());
+        let senders = SampleHold::<HeldClass>::bytes(config.classes, &config.rules());
         let ways =
-            if config.map == Map::Flow { Ways::bytes(config.classes, config.ways) } else { 0 };
+            if config.map == Map::Flow { HashWays::bytes(config.classes, config.ways) } else { 0 };
         core::mem::size_of::<Ewfq>() as u64
             + ways
             + kinds

@@ -19,7 +19,7 @@ choices! {
 
 choices! {
     /// Which packets count.
-    pub enum Input {
+    pub enum CountedPackets {
         /// What was let in.
         Admitted = "admitted",
         /// Whatever was offered.
@@ -51,7 +51,7 @@ choices! {
 
 choices! {
     /// What a sampled packet counts for, and so in what a flow's share of the buffer is.
-    pub enum Weigh {
+    pub enum SampleWeight {
         /// One, as printed: Ω is a share of the waiting packets.
         Packets = "packets",
         /// Its length: Ω is a share of the waiting bytes.
@@ -132,7 +132,7 @@ crate::params! {
         /// Who makes room in a full cache.
         replace: Replace = Replace::Oldest, "", 0 ..= 0;
         /// What a sampled packet counts for: one, as printed, or its length.
-        weigh: Weigh = Weigh::Packets, "Hit", 0 ..= 0;
+        weigh: SampleWeight = SampleWeight::Packets, "Hit", 0 ..= 0;
         /// Buckets of MINCOUNT.
         buckets: u32 = 1024, "m", 2 ..= 65536;
         /// Minima in each bucket.
@@ -143,11 +143,11 @@ crate::params! {
         /// marked.
         persist: u32 = 2, "", 0 ..= 1000000;
         /// Which packets' flows are counted.
-        count: Input = Input::Offered, "", 0 ..= 0;
+        count: CountedPackets = CountedPackets::Offered, "", 0 ..= 0;
         /// In what eq. (3) counts.
         unit: LoadUnit = LoadUnit::Bits, "", 0 ..= 0;
         /// Which packets the price counts as input.
-        input: Input = Input::Admitted, "X", 0 ..= 0;
+        input: CountedPackets = CountedPackets::Admitted, "X", 0 ..= 0;
         /// What a flow's excess over the fair share multiplies.
         own: Own = Own::Mismatch, "", 0 ..= 0;
         /// With `own = price`: by what power of e a second the price for offenders grows at an

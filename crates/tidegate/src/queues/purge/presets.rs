@@ -28,7 +28,7 @@ impl Entry for Purge {
                  offered, flows are marked with their own price alone",
             config: |link| PurgeConfig {
                 target: fifth(link),
-                input: Input::Offered,
+                input: CountedPackets::Offered,
                 stronger: Stronger::Literal,
                 estimator: Estimator::Paper,
                 ..PurgeConfig::default()
@@ -47,7 +47,7 @@ impl Entry for Purge {
                 update: Span::from_nanos(TARGET_RTT.as_nanos() / 10),
                 past: 0.995,
                 fresh: 0.1,
-                weigh: Weigh::Bytes,
+                weigh: SampleWeight::Bytes,
                 spare: Spare::On,
                 own: Own::Price,
                 ceiling: 10.0,

@@ -35,7 +35,7 @@ choices! {
 
 choices! {
     /// How signals are spread over the packets.
-    pub enum Wait {
+    pub enum SignalSpacing {
         /// None for 1/p_b packets, then one within the next 1/p_b (ns-2).
         On = "on",
         /// One within 1/p_b packets (floyd1993).
@@ -91,7 +91,7 @@ crate::params! {
         /// Whether p_b rises on from `max` to twice `max` instead of jumping to 1.
         gentle: Gentle = Gentle::Off, "", 0 ..= 0;
         /// Whether at least 1/p_b packets pass between two signals.
-        wait: Wait = Wait::Off, "", 0 ..= 0;
+        wait: SignalSpacing = SignalSpacing::Off, "", 0 ..= 0;
         /// The power of 1 − w_q that the average falls by over an idle time of m packet times.
         idle_decay: IdleDecay = IdleDecay::M, "m", 0 ..= 0;
         /// What happens to the packet with which the average comes to `min`.

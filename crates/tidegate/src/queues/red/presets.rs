@@ -29,7 +29,7 @@ fn ns2(link: &Link) -> RedConfig {
         max: share(link, 0.8),
         probability: Prob::clip(0.1),
         gentle: Gentle::On,
-        wait: Wait::On,
+        wait: SignalSpacing::On,
         idle_decay: IdleDecay::MPlusOne,
         on_crossing: Leniency::Pass,
         short_queue: Leniency::Pass,

@@ -1,7 +1,7 @@
 //! The parameters of the queue `red_pd`.
 use crate::choices;
 use crate::policy::Signal;
-use crate::queues::red::{Gentle, Mode, RedConfig, Wait};
+use crate::queues::red::{Gentle, Mode, RedConfig, SignalSpacing};
 use crate::units::{Prob, Size, Span};
 
 choices! {
@@ -16,7 +16,7 @@ choices! {
 
 choices! {
     /// Whether monitored flows are tested for whether they slow down.
-    pub enum Test {
+    pub enum ResponseTest {
         /// They are.
         On = "on",
         /// All are taken for responsive.
@@ -67,7 +67,7 @@ crate::params! {
         /// The same for one that was found unresponsive.
         release_unresponsive: Prob = Prob::clip(0.0025), "", 0.0 ..= 1.0;
         /// Whether monitored flows are tested for whether they slow down.
-        test: Test = Test::On, "", 0 ..= 0;
+        test: ResponseTest = ResponseTest::On, "", 0 ..= 0;
         /// What a flow must have lost in the list that ends, to be dropped from more.
         tightens: Tightens = Tightens::RedDrop, "", 0 ..= 0;
         /// Below this average RED does nothing, and responsive flows are not dropped from
@@ -78,7 +78,7 @@ crate::params! {
         weight: f64 = 0.002;
         mode: Mode = Mode::Bytes;
         gentle: Gentle = Gentle::On;
-        wait: Wait = Wait::Off;
+        wait: SignalSpacing = SignalSpacing::Off;
         /// RED: whose rules it follows where they differ.
         rules: RedRules = RedRules::Floyd1993, "", 0 ..= 0;
         /// Whether RED marks ECN-capable packets instead of dropping them; the pre-filter always

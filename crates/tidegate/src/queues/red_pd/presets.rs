@@ -6,7 +6,7 @@ use crate::parts::drop_history::DropHistory;
 use crate::parts::pre_filter::Monitored;
 use crate::policy::Fifo;
 use crate::qdisc::Link;
-use crate::queues::red::{self, Mode, Wait};
+use crate::queues::red::{self, Mode, SignalSpacing};
 use crate::rng::Rng;
 use crate::units::Span;
 
@@ -39,7 +39,7 @@ impl Entry for RedPd {
                 start: Span::from_millis(10_100),
                 tightens: Tightens::AnyDrop,
                 mode: Mode::Packets,
-                wait: Wait::On,
+                wait: SignalSpacing::On,
                 rules: RedRules::Ns2,
                 ..config(link)
             },
@@ -54,7 +54,7 @@ impl Entry for RedPd {
                     min,
                     max,
                     weight,
-                    wait: Wait::On,
+                    wait: SignalSpacing::On,
                     flows: 4096,
                     list_flows: 500,
                     ..RedPdConfig::default()

@@ -28,15 +28,15 @@ impl Bin {
 
 /// Bins, and from when on the p_m of each may change; the latter only where p_m is held.
 #[derive(Clone, Debug)]
-pub(super) struct Set {
+pub(super) struct BinSet {
     pub(super) bins: Bins<Bin>,
     pub(super) open: Vec<Time>,
 }
 
-impl Set {
-    pub(super) fn new(levels: u32, bins: u32, hold: Span) -> Set {
+impl BinSet {
+    pub(super) fn new(levels: u32, bins: u32, hold: Span) -> BinSet {
         let held = if hold > Span::ZERO { levels as usize * bins as usize } else { 0 };
-        Set { bins: Bins::new(levels as usize, bins), open: vec![Time::ZERO; held] }
+        BinSet { bins: Bins::new(levels as usize, bins), open: vec![Time::ZERO; held] }
     }
 
     pub(super) fn clear(&mut self) {

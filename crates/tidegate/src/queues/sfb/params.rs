@@ -1,6 +1,6 @@
 //! The parameters of the queue `sfb`.
 use crate::choices;
-use crate::parts::penalty_box::Kind;
+use crate::parts::penalty_box::PenaltyBoxKind;
 use crate::policy::Signal;
 use crate::units::{Prob, Rate, Size, Span};
 
@@ -56,7 +56,7 @@ choices! {
 
 choices! {
     /// Whether the hash functions change from time to time (feng2001 §III-D).
-    pub enum Rehash {
+    pub enum RehashRule {
         /// Never: a flow that shares all its bins with unresponsive flows suffers for ever.
         Off = "off",
         /// New hash functions and empty bins: the unresponsive are on parole until caught again.
@@ -112,13 +112,13 @@ crate::params! {
         /// How much of it they can save up; no longer packet of theirs passes a bucket.
         penalty_depth: Size = Size::Packets(2), "", 1 ..= 1_000_000_000;
         /// How the penalty box keeps its rate.
-        penalty_box: Kind = Kind::Bucket, "", 0 ..= 0;
+        penalty_box: PenaltyBoxKind = PenaltyBoxKind::Bucket, "", 0 ..= 0;
         /// Whether the penalty box is asked before or after the full bins.
         penalty: Penalty = Penalty::After, "", 0 ..= 0;
         /// Whether a packet that the penalty box refuses raises p_m.
         refused: Refused = Refused::Ignore, "", 0 ..= 0;
         /// Whether the hash functions change from time to time.
-        rehash: Rehash = Rehash::Off, "", 0 ..= 0;
+        rehash: RehashRule = RehashRule::Off, "", 0 ..= 0;
         /// How often they change.
         rehash_interval: Span = Span::from_millis(2_000), "T_h", 1_000_000 ..= 86_400_000_000_000_u64;
         /// With rehash `double`: the last part of each interval in which the second set of bins

@@ -2,7 +2,7 @@
 use super::*;
 use crate::config::ConfigError;
 use crate::entry::{Entry, Info, Linux, Preset, TARGET_RTT};
-use crate::parts::penalty_box::Kind;
+use crate::parts::penalty_box::PenaltyBoxKind;
 use crate::policy::Fifo;
 use crate::qdisc::Link;
 use crate::rng::Rng;
@@ -22,7 +22,7 @@ fn scaled(link: &Link) -> SfbConfig {
         penalty: Penalty::Before,
         refused: Refused::Raise,
         penalty_rate: scale(link).2,
-        rehash: Rehash::Double,
+        rehash: RehashRule::Double,
         rehash_interval: Span::from_millis(5_000),
         ..SfbConfig::default()
     }
@@ -39,8 +39,8 @@ fn linux(link: &Link) -> SfbConfig {
         d_down: Prob::clip(11.0 / 65_535.0),
         penalty_rate: Rate::from_bps(10 * link.mean_packet.bits()),
         penalty_depth: Size::Packets(20),
-        penalty_box: Kind::Whole,
-        rehash: Rehash::Moving,
+        penalty_box: PenaltyBoxKind::Whole,
+        rehash: RehashRule::Moving,
         rehash_interval: Span::from_millis(600_000),
         overflow: OverlimitArrival::Ignore,
         mark_up_to: Prob::clip(0.5),
@@ -73,8 +73,8 @@ fn apple(link: &Link) -> SfbConfig {
         early: Early::Full,
         condemn: Prob::clip(16_056.0 / 16_384.0),
         penalty_rate: Rate::from_bps(link.mean_packet.bits() * decade / (3 * HOLD / 1_000_000_000)),
-        penalty_box: Kind::Spaced,
-        rehash: Rehash::Double,
+        penalty_box: PenaltyBoxKind::Spaced,
+        rehash: RehashRule::Double,
         rehash_interval: Span::from_millis(20_000),
         warm_cap: Prob::clip(0.2),
         ..SfbConfig::default()
@@ -116,12 +116,12 @@ impl Entry for Sfb {
         Preset {
             name: "moving",
             doc: "new hash functions every 2 s (feng2001 §III-D, Fig. 6a)",
-            config: |_| SfbConfig { rehash: Rehash::Moving, ..calibrated() },
+            config: |_| SfbConfig { rehash: RehashRule::Moving, ..calibrated() },
         },
         Preset {
             name: "double",
             doc: "the same with a second set of bins that warms up (feng2001 §III-D, Fig. 6b)",
-            config: |_| SfbConfig { rehash: Rehash::Double, ..calibrated() },
+            config: |_| SfbConfig { rehash: RehashRule::Double, ..calibrated() },
         },
         Preset { name: "auto", doc: "the best that we know, scaled to the link", config: scaled },
         Preset { name: "linux", doc: "Linux's sch_sfb with its defaults", config: linux },
@@ -134,7 +134,7 @@ impl Entry for Sfb {
     }
 
     fn state_bytes(config: &SfbConfig, _: &Link) -> u64 {
-        let sets = if config.rehash == Rehash::Double { 2 } else { 1 };
+        let sets = if config.rehash == RehashRule::Double { 2 } else { 1 };
         let held = if config.hold > Span::ZERO { core::mem::size_of::<Time>() } else { 0 };
         let bins =
             config.levels as u64 * config.bins as u64 * (core::mem::size_of::<Bin>() + held) as u64;

@@ -23,31 +23,31 @@ pub(super) struct Factors {
     classes: Vec<u32>,
     /// Of the last packet charged to each cell of the first row; empty if all are 1.
     last: Vec<u32>,
-    sides: [Option<Side>; 2],
+    sides: [Option<HostSide>; 2],
 }
 
 /// The hosts of one side, sources or destinations.
 #[derive(Clone, Debug)]
-struct Side {
+struct HostSide {
     key: u64,
     /// The host of the last packet charged to each cell of the first row.
     last: Vec<u16>,
     /// Two rows of places.
-    places: Vec<Place>,
+    places: Vec<HostPlace>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct HostPlace {
     /// How many flows its hosts have, in 2^-4.
     flows: u16,
     /// Cells that are ahead, while a pass counts.
     seen: u16,
 }
 
-impl Side {
-    fn new(cells: usize, dice: &mut Rng) -> Side {
-        let empty = Place { flows: ONE_FLOW, seen: 0 };
-        Side { key: dice.bits(), last: vec![0; cells], places: vec![empty; 2 * HOST_PLACES] }
+impl HostSide {
+    fn new(cells: usize, dice: &mut Rng) -> HostSide {
+        let empty = HostPlace { flows: ONE_FLOW, seen: 0 };
+        HostSide { key: dice.bits(), last: vec![0; cells], places: vec![empty; 2 * HOST_PLACES] }
     }
 
     /// How many flows the host has, in 2^-4.
@@ -92,7 +92,7 @@ impl Factors {
         let given = weights.given();
         let least = given.iter().copied().fold(f64::INFINITY, f64::min);
         let factor = |weight: &f64| ((ONE as f64 * least / weight) as u32).max(1);
-        let sides = isolation.divide().sides().map(|on| on.then(|| Side::new(cells, dice)));
+        let sides = isolation.divide().sides().map(|on| on.then(|| HostSide::new(cells, dice)));
         let (classes, last) = if all_are_one(weights, isolation) {
             (Vec::new(), Vec::new())
         } else {
@@ -107,7 +107,7 @@ impl Factors {
             return 0;
         }
         let classes = weights.given().len() as u64;
-        let place = core::mem::size_of::<Place>() as u64;
+        let place = core::mem::size_of::<HostPlace>() as u64;
         4 * (classes + cells)
             + isolation.divide().count() * (2 * cells + 2 * HOST_PLACES as u64 * place)
     }
@@ -129,7 +129,7 @@ impl Factors {
     pub(super) fn hosts_of(&self, pkt: &Packet) -> [Option<[usize; 2]>; 2] {
         let hosts = pkt.hosts();
         let [source, destination] = &self.sides;
-        let of = |side: &Option<Side>, host| side.as_ref().map(|side| places(side.key, host));
+        let of = |side: &Option<HostSide>, host| side.as_ref().map(|side| places(side.key, host));
         [of(source, hosts.source), of(destination, hosts.destination)]
     }
 
@@ -140,7 +140,7 @@ impl Factors {
         let class = u64::from(self.classes[further.min(pkt.class as usize)]);
         let hosts = pkt.hosts();
         let [source, destination] = &self.sides;
-        let of = |side: &Option<Side>, host| side.as_ref().map(|side| side.flows(host));
+        let of = |side: &Option<HostSide>, host| side.as_ref().map(|side| side.flows(host));
         match of(source, hosts.source).max(of(destination, hosts.destination)) {
             Some(flows) => (class * u64::from(flows) / u64::from(ONE_FLOW)).min(MOST_FACTOR),
             None => class,
@@ -183,7 +183,7 @@ impl Factors {
     /// All is forgotten.
     pub(super) fn forget(&mut self) {
         for side in self.sides.iter_mut().flatten() {
-            side.places.fill(Place { flows: ONE_FLOW, seen: 0 });
+            side.places.fill(HostPlace { flows: ONE_FLOW, seen: 0 });
         }
     }
 }

@@ -23,7 +23,7 @@ const ROWS: usize = 2;
 
 /// The two lines.
 #[derive(Clone, Debug)]
-pub(super) struct Lines {
+pub(super) struct TideLines {
     main: Ring<Packet>,
     express: Ring<Packet>,
     backlog: Backlog,
@@ -41,11 +41,11 @@ pub(super) struct Lines {
     rows: usize,
 }
 
-impl Lines {
-    pub(super) fn new(express: Express, rows: u32, cells: u32) -> Lines {
+impl TideLines {
+    pub(super) fn new(express: Express, rows: u32, cells: u32) -> TideLines {
         let rows = (rows as usize).min(ROWS);
         let known = if express == Express::On { rows * cells as usize } else { 0 };
-        Lines {
+        TideLines {
             main: Ring::new(),
             express: Ring::new(),
             backlog: Backlog::default(),
@@ -142,7 +142,7 @@ impl Lines {
     }
 
     /// Takes what waits in `old`. Whose packets these are is not known, so nobody overtakes them.
-    pub(super) fn inherit(&mut self, old: &mut Lines) {
+    pub(super) fn inherit(&mut self, old: &mut TideLines) {
         core::mem::swap(&mut self.main, &mut old.main);
         core::mem::swap(&mut self.express, &mut old.express);
         core::mem::swap(&mut self.backlog, &mut old.backlog);
@@ -166,8 +166,8 @@ mod tests {
     fn the_main_line_has_every_second_byte() {
         let mut bins: Bins<u8> = Bins::new(2, 64);
         bins.rekey(&mut Rng::from_seed(1));
-        let mut lines = Lines::new(Express::On, 2, 64);
-        let join = |lines: &mut Lines, at, flow, sparse| {
+        let mut lines = TideLines::new(Express::On, 2, 64);
+        let join = |lines: &mut TideLines, at, flow, sparse| {
             let pkt = Packet { arrived: Time::from_nanos(at), ..Packet::new(flow, 1000) };
             lines.join(pkt, &bins.places(flow), sparse);
         };
@@ -189,7 +189,7 @@ mod tests {
     fn numbers_may_run_over() {
         let mut bins: Bins<u8> = Bins::new(2, 64);
         bins.rekey(&mut Rng::from_seed(1));
-        let mut lines = Lines::new(Express::On, 2, 64);
+        let mut lines = TideLines::new(Express::On, 2, 64);
         for quarter in 0..8_u32 {
             (lines.entered, lines.left) = (quarter << 30, quarter << 30);
             lines.sweep();

@@ -3,8 +3,8 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::factors::Factors;
-use super::lines::{Express, Lines};
-use super::{Cell, MOST, ONE, Pace, Set, Tide, TideRule, scaled};
+use super::lines::{Express, TideLines};
+use super::{MOST, ONE, RoundPace, RowCell, Tide, TideConstants, TideRule, scaled};
 use crate::config::{ByClass, ConfigError};
 use crate::entry::{Entry, Info, Preset};
 use crate::packet::Asks;
@@ -143,7 +143,7 @@ impl Entry for Tide {
         let mut rule = TideRule {
             cells,
             flows_of: flows_of(config.cells as u64),
-            pace: Pace {
+            pace: RoundPace {
                 aim,
                 fastest,
                 slowest: (config.slowest * ONE as f64) as u64,
@@ -157,7 +157,7 @@ impl Entry for Tide {
             fair: 0,
             allowed: 0,
             factors,
-            set: Set {
+            set: TideConstants {
                 line: line as u64,
                 horizon: config.horizon.as_nanos(),
                 allowance: config.allowance as u64 * packet,
@@ -169,15 +169,15 @@ impl Entry for Tide {
             },
         };
         rule.share();
-        Ok(Tide { rule, lines: Lines::new(config.express, config.rows, config.cells), link })
+        Ok(Tide { rule, lines: TideLines::new(config.express, config.rows, config.cells), link })
     }
 
     fn state_bytes(config: &TideConfig, _: &Link) -> u64 {
         let cells = config.rows.min(MAX_LEVELS as u32) as u64 * config.cells as u64;
         let table = config.cells as u64 + 1;
-        let cell = core::mem::size_of::<Cell>() as u64;
+        let cell = core::mem::size_of::<RowCell>() as u64;
         let factors = Factors::bytes(&config.weights, config.isolation, u64::from(config.cells));
-        let lines = Lines::bytes(config.express, config.rows, config.cells);
+        let lines = TideLines::bytes(config.express, config.rows, config.cells);
         core::mem::size_of::<Tide>() as u64 + cells * cell + table * 4 + factors + lines
     }
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::failure::Failure;
 use tidegate::Span;
 use tidegate_gateway::run::plan::GatePlan;
-use tidegate_gateway::watch::socket::Place;
+use tidegate_gateway::watch::socket::SocketPath;
 
 use super::super::link::DRAIN;
 
@@ -273,7 +273,7 @@ fn socket_and_metrics_stay_where_they_are_while_gates_run() {
     let source = |text: &str| config(&format!("{text}{LINK}")).source.unwrap();
     let (one, other, none) =
         (source("socket = \"/run/a\"\n"), source("\nsocket = \"/run/b\"\n"), source(""));
-    assert_eq!(one.socket.as_ref().map(Place::path), Some(Path::new("/run/a")));
+    assert_eq!(one.socket.as_ref().map(SocketPath::path), Some(Path::new("/run/a")));
     let port = source("metrics_public = true\nmetrics = \"[::]:2\"\n");
     assert!(
         port.may_follow(&port).is_ok()
@@ -297,10 +297,14 @@ fn offenders_are_told_by_the_rules_of_their_direction() {
         format!("{LINK}offenders = {{ interval = \"1 s\", factor = 3, after = 2 }}\n[link.back]\n")
             + "rate = \"1 Mbit/s\"\nqueue = \"red\"\n";
     let settings = links(&text).remove(0).settings;
-    let expected =
-        Rules { interval: Span::from_millis(1000), factor: 3.0, after: 2, ..Rules::default() };
+    let expected = OffenderRules {
+        interval: Span::from_millis(1000),
+        factor: 3.0,
+        after: 2,
+        ..OffenderRules::default()
+    };
     assert_eq!(settings.there.offenders, expected);
-    assert_eq!(settings.back.unwrap().offenders, Rules::default());
+    assert_eq!(settings.back.unwrap().offenders, OffenderRules::default());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //!
 //! Reno is AIMD(1, 1/2). With the fraction b removed, and losses 1/p packets apart, the mean window
 //! is √(a (2 − b) / (2 b p)). So AIMD(a, b) takes as much as Reno where a = 3 b / (2 − b).
-use super::{Acked, CongestionControl, Loss};
+use super::{Acked, CongestionControl, LossSignal};
 use crate::sources::tcp::Tcp;
 
 tidegate::params! {
@@ -52,11 +52,11 @@ impl CongestionControl for Aimd {
     }
 
     /// Slow start has gone too far by a factor of two, whatever b is (as in ns-2).
-    fn on_loss(&mut self, loss: &Loss) -> f64 {
+    fn on_loss(&mut self, loss: &LossSignal) -> f64 {
         loss.window() * if loss.in_slow_start() { 0.5 } else { self.retained }
     }
 
-    fn on_rto(&mut self, loss: &Loss) -> f64 {
+    fn on_rto(&mut self, loss: &LossSignal) -> f64 {
         loss.found / 2.0
     }
 }

@@ -7,7 +7,7 @@
 //! 2, 0) for (α, β, k, l) is not fair to Reno.
 use tidegate::ConfigError;
 
-use super::{Acked, CongestionControl, Loss};
+use super::{Acked, CongestionControl, LossSignal};
 use crate::sources::tcp::Tcp;
 
 tidegate::params! {
@@ -75,7 +75,7 @@ impl CongestionControl for Binomial {
     }
 
     /// Slow start has gone too far by a factor of two, whatever the powers are (as in ns-2).
-    fn on_loss(&mut self, loss: &Loss) -> f64 {
+    fn on_loss(&mut self, loss: &LossSignal) -> f64 {
         if loss.in_slow_start() {
             return loss.found / 2.0;
         }
@@ -83,7 +83,7 @@ impl CongestionControl for Binomial {
         (window - self.beta * libm::pow(window, self.l)).max(1.0)
     }
 
-    fn on_rto(&mut self, loss: &Loss) -> f64 {
+    fn on_rto(&mut self, loss: &LossSignal) -> f64 {
         loss.found / 2.0
     }
 }

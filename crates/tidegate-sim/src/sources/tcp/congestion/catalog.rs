@@ -17,7 +17,7 @@ use super::unresponsive::{Unresponsive, UnresponsiveParams};
 use super::vegas::{Vegas, VegasParams};
 use super::vegas_rem::{VegasRem, VegasRemParams};
 use super::{
-    Acked, CongestionControl, Loss, MarkFeedback, Needs, Pacing, RateNews, Sending, SynAck,
+    Acked, CongestionControl, LossSignal, MarkFeedback, Needs, Pacing, RateNews, Sending, SynAck,
     VegasCut, VegasLoss,
 };
 use crate::sources::tcp::Tcp;
@@ -179,15 +179,15 @@ impl Control {
         with!(self, control => control.on_ack(cwnd, ssthresh, ack))
     }
 
-    pub fn on_loss(&mut self, loss: &Loss) -> f64 {
+    pub fn on_loss(&mut self, loss: &LossSignal) -> f64 {
         with!(self, control => control.on_loss(loss))
     }
 
-    pub fn on_ecn(&mut self, loss: &Loss) -> f64 {
+    pub fn on_ecn(&mut self, loss: &LossSignal) -> f64 {
         with!(self, control => control.on_ecn(loss))
     }
 
-    pub fn on_rto(&mut self, loss: &Loss) -> f64 {
+    pub fn on_rto(&mut self, loss: &LossSignal) -> f64 {
         with!(self, control => control.on_rto(loss))
     }
 

@@ -9,7 +9,7 @@
 //! takes none while α is below two thirds.
 use super::marks::Marks;
 use super::reno::Reno;
-use super::{Acked, CongestionControl, Loss, MarkFeedback, Needs};
+use super::{Acked, CongestionControl, LossSignal, MarkFeedback, Needs};
 use crate::sources::tcp::Tcp;
 
 /// What α is counted in by Linux's rules: parts of one.
@@ -66,13 +66,13 @@ impl CongestionControl for Dctcp {
         self.reno.on_ack(cwnd, ssthresh, ack)
     }
 
-    fn on_loss(&mut self, loss: &Loss) -> f64 {
+    fn on_loss(&mut self, loss: &LossSignal) -> f64 {
         self.reno.on_loss(loss)
     }
 
     /// RFC 8257 §3.3 takes the window itself, whose fraction of a segment what is in flight has
     /// not.
-    fn on_ecn(&mut self, loss: &Loss) -> f64 {
+    fn on_ecn(&mut self, loss: &LossSignal) -> f64 {
         let takes = loss.cwnd * self.alpha / 2.0;
         loss.cwnd - if self.is_linux() { takes.floor() } else { takes }
     }

@@ -1,5 +1,5 @@
 //! Marks, counted round trip by round trip, for those who read how many there are.
-use super::{Acked, Loss};
+use super::{Acked, LossSignal};
 
 /// The acknowledgements of one round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) struct Rounds {
 
 /// What an acknowledgement asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum MarkTurn {
     /// To grow as in slow start.
     Search,
     /// To answer a round trip that is over.
@@ -58,22 +58,22 @@ impl Rounds {
 
     /// Before [`CongestionControl::on_ack`](super::CongestionControl::on_ack) changes the window:
     /// whose turn it is.
-    pub fn turn(&mut self, cwnd: f64, ssthresh: f64) -> Turn {
+    pub fn turn(&mut self, cwnd: f64, ssthresh: f64) -> MarkTurn {
         let round = self.round.take();
         self.searching &= cwnd < ssthresh && round.is_none_or(|round| round.marked == 0);
         match round {
-            _ if self.searching => Turn::Search,
-            Some(round) => Turn::Answer(round),
-            None => Turn::Wait,
+            _ if self.searching => MarkTurn::Search,
+            Some(round) => MarkTurn::Answer(round),
+            None => MarkTurn::Wait,
         }
     }
 
-    pub fn on_loss(&mut self, loss: &Loss) -> f64 {
+    pub fn on_loss(&mut self, loss: &LossSignal) -> f64 {
         self.searching = false;
         loss.found / 2.0
     }
 
-    pub fn on_rto(&mut self, loss: &Loss) -> f64 {
+    pub fn on_rto(&mut self, loss: &LossSignal) -> f64 {
         self.searching = true;
         loss.found / 2.0
     }

@@ -6,7 +6,7 @@
 use tidegate::{ConfigError, Ecn, Rng, Span, Time};
 
 use super::Tcp;
-use super::delivery::{Sample, SegmentRate};
+use super::delivery::{DeliverySample, SegmentRate};
 
 mod aimd;
 mod bbr;
@@ -61,15 +61,15 @@ trait CongestionControl: Sized {
     fn on_ack(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64;
 
     /// Acknowledgements show a loss: what is left of the window.
-    fn on_loss(&mut self, loss: &Loss) -> f64;
+    fn on_loss(&mut self, loss: &LossSignal) -> f64;
 
     /// An acknowledgement echoes a mark: what is left of the window.
-    fn on_ecn(&mut self, loss: &Loss) -> f64 {
+    fn on_ecn(&mut self, loss: &LossSignal) -> f64 {
         self.on_loss(loss)
     }
 
     /// The retransmission timer expires: where slow start will end.
-    fn on_rto(&mut self, loss: &Loss) -> f64 {
+    fn on_rto(&mut self, loss: &LossSignal) -> f64 {
         self.on_loss(loss)
     }
 
@@ -142,7 +142,7 @@ trait CongestionControl: Sized {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Needs {
     /// What cuts its window.
-    pub answers: Answers,
+    pub answers: CutTriggers,
     /// How marks reach it.
     pub marks: MarkFeedback,
     /// The codepoint of its ECN-capable segments.
@@ -158,7 +158,7 @@ pub(crate) struct Needs {
 impl Needs {
     /// Those of Reno and its kin.
     pub const CLASSIC: Needs = Needs {
-        answers: Answers::Everything,
+        answers: CutTriggers::Everything,
         marks: MarkFeedback::OncePerRound,
         codepoint: Ecn::Ect0,
         rate_samples: false,
@@ -169,7 +169,7 @@ impl Needs {
 
 /// Which events cut a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answers {
+pub(crate) enum CutTriggers {
     /// Losses, marks and timeouts.
     Everything,
     /// Timeouts only; its model learns of losses.
@@ -266,7 +266,7 @@ pub(super) struct Found {
 
 /// A loss, a mark or a timeout. Windows in segments.
 #[derive(Clone, Copy, Debug)]
-struct Loss {
+struct LossSignal {
     now: Time,
     /// The first segment not acknowledged: of a loss, the one that is lost.
     una: u32,
@@ -278,7 +278,7 @@ struct Loss {
     found: f64,
 }
 
-impl Loss {
+impl LossSignal {
     /// The window to take a share of, with its fraction of a segment where all of it is in flight.
     /// A control that gives up less than half of the window needs it.
     fn window(&self) -> f64 {
@@ -294,7 +294,7 @@ impl Loss {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateNews {
     pub now: Time,
-    pub sample: Sample,
+    pub sample: DeliverySample,
     /// The round-trip time, if it gives one.
     pub rtt: Option<Span>,
     /// How many segments it shows to be lost.
@@ -359,7 +359,7 @@ mod bench {
     }
 
     /// A loss that finds a window of `cwnd`, all of it in flight.
-    pub fn loss(cwnd: f64, ssthresh: f64) -> Loss {
-        Loss { now: ack().now, una: 0, cwnd, inflated: cwnd, ssthresh, found: cwnd }
+    pub fn loss(cwnd: f64, ssthresh: f64) -> LossSignal {
+        LossSignal { now: ack().now, una: 0, cwnd, inflated: cwnd, ssthresh, found: cwnd }
     }
 }

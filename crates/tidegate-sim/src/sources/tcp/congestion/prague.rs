@@ -7,7 +7,7 @@
 //! loss halves the window, as in Reno.
 use tidegate::{Ecn, Span, Time};
 
-use super::{Acked, CongestionControl, Loss, MarkFeedback, Needs, Pacing};
+use super::{Acked, CongestionControl, LossSignal, MarkFeedback, Needs, Pacing};
 use crate::sources::tcp::Tcp;
 use crate::sources::tcp::delivery::SegmentRate;
 
@@ -38,11 +38,11 @@ pub(super) struct Prague {
     /// What was acknowledged and marked since the fraction was last updated, and how long that is.
     acked: u32,
     marked: u32,
-    round: Period,
+    round: VirtualRound,
     /// Whether the last acknowledgement echoed a mark.
     echo: bool,
     /// No mark cuts the window while this lasts, and how much the mark that began it has cut.
-    cut: Period,
+    cut: VirtualRound,
     given_up: f64,
     /// The smoothed round trip, zero before the first.
     rtt: Span,
@@ -52,13 +52,13 @@ pub(super) struct Prague {
 
 /// A round trip and a virtual one, whichever is over last.
 #[derive(Clone, Copy, Debug, Default)]
-struct Period {
+struct VirtualRound {
     /// The round trip ends with the acknowledgement of this segment.
     end: u32,
     until: Time,
 }
 
-impl Period {
+impl VirtualRound {
     /// Whether it is over.
     fn is_over(&self, ack: &Acked) -> bool {
         ack.una > self.end && ack.now >= self.until
@@ -71,8 +71,8 @@ impl Prague {
         self.rtt.max(self.rtt_virt)
     }
 
-    fn begin(&self, ack: &Acked) -> Period {
-        Period { end: ack.max, until: ack.now + self.virtual_rtt() }
+    fn begin(&self, ack: &Acked) -> VirtualRound {
+        VirtualRound { end: ack.max, until: ack.now + self.virtual_rtt() }
     }
 
     /// Begins to count anew.
@@ -107,9 +107,9 @@ impl CongestionControl for Prague {
             alpha: None,
             acked: 0,
             marked: 0,
-            round: Period::default(),
+            round: VirtualRound::default(),
             echo: false,
-            cut: Period::default(),
+            cut: VirtualRound::default(),
             given_up: 0.0,
             rtt: Span::ZERO,
             window: tcp.initial_window,
@@ -138,7 +138,7 @@ impl CongestionControl for Prague {
     }
 
     /// Half; what a mark of the same round trip has cut counts (§2.4.6).
-    fn on_loss(&mut self, loss: &Loss) -> f64 {
+    fn on_loss(&mut self, loss: &LossSignal) -> f64 {
         let recent = loss.una <= self.cut.end || loss.now < self.cut.until;
         let before = loss.found + if recent { self.given_up } else { 0.0 };
         self.given_up = 0.0;
@@ -147,7 +147,7 @@ impl CongestionControl for Prague {
         self.window
     }
 
-    fn on_rto(&mut self, loss: &Loss) -> f64 {
+    fn on_rto(&mut self, loss: &LossSignal) -> f64 {
         self.given_up = 0.0;
         self.searching = true;
         self.window = self.restart_window();
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(path.control.on_loss(&loss(40.0, 2.0)), 20.0);
         path.ack(true);
         assert_eq!(path.cwnd, 20.0);
-        let mut found = Loss { now: Time::from_nanos(1_002_000_000), ..loss(20.0, 20.0) };
+        let mut found = LossSignal { now: Time::from_nanos(1_002_000_000), ..loss(20.0, 20.0) };
         assert_eq!(path.control.on_loss(&found), 20.0);
         assert_eq!(path.control.on_loss(&found), 10.0, "that was once");
         path.ack(false);

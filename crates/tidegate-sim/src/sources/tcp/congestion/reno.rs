@@ -1,6 +1,6 @@
 //! Reno's window (RFC 5681).
 use super::whole::Whole;
-use super::{Acked, CongestionControl, Loss};
+use super::{Acked, CongestionControl, LossSignal};
 use crate::sources::Rules;
 use crate::sources::tcp::Tcp;
 
@@ -29,7 +29,7 @@ impl CongestionControl for Reno {
         cwnd + if cwnd < *ssthresh { ack.counted() } else { ack.counted() / cwnd }
     }
 
-    fn on_loss(&mut self, loss: &Loss) -> f64 {
+    fn on_loss(&mut self, loss: &LossSignal) -> f64 {
         let half = loss.found / 2.0;
         match self {
             Reno::Whole(whole) => {

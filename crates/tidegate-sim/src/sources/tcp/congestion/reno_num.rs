@@ -5,8 +5,8 @@
 //!
 //! The window never falls below one segment: what is closed hears of no price. Slow start, and its
 //! end with the first mark or loss, are Reno's; so is what a loss leaves.
-use super::marks::{Rounds, Turn};
-use super::{Acked, CongestionControl, Loss, MarkFeedback, Needs};
+use super::marks::{MarkTurn, Rounds};
+use super::{Acked, CongestionControl, LossSignal, MarkFeedback, Needs};
 use crate::sources::tcp::Tcp;
 
 tidegate::params! {
@@ -31,20 +31,20 @@ impl CongestionControl for RenoNum {
 
     fn on_ack(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
         match self.rounds.turn(cwnd, *ssthresh) {
-            Turn::Search => cwnd + ack.counted(),
-            Turn::Answer(round) => {
+            MarkTurn::Search => cwnd + ack.counted(),
+            MarkTurn::Answer(round) => {
                 let q = round.fraction();
                 (cwnd + 1.0 - q - q * cwnd * cwnd / 2.0).max(1.0)
             }
-            Turn::Wait => cwnd,
+            MarkTurn::Wait => cwnd,
         }
     }
 
-    fn on_loss(&mut self, loss: &Loss) -> f64 {
+    fn on_loss(&mut self, loss: &LossSignal) -> f64 {
         self.rounds.on_loss(loss)
     }
 
-    fn on_rto(&mut self, loss: &Loss) -> f64 {
+    fn on_rto(&mut self, loss: &LossSignal) -> f64 {
         self.rounds.on_rto(loss)
     }
 

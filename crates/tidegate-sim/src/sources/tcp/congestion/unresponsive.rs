@@ -3,7 +3,7 @@
 //! receiver's.
 use tidegate::Rate;
 
-use super::{Acked, Answers, CongestionControl, Loss, Needs, Pacing};
+use super::{Acked, CongestionControl, CutTriggers, LossSignal, Needs, Pacing};
 use crate::sources::tcp::Tcp;
 use crate::sources::tcp::delivery::SegmentRate;
 
@@ -28,7 +28,7 @@ impl CongestionControl for Unresponsive {
     type Params = UnresponsiveParams;
 
     const NEEDS: Needs = Needs {
-        answers: Answers::Nothing,
+        answers: CutTriggers::Nothing,
         paces_as: Some("an unresponsive sender"),
         ..Needs::CLASSIC
     };
@@ -41,7 +41,7 @@ impl CongestionControl for Unresponsive {
         ALL
     }
 
-    fn on_loss(&mut self, _: &Loss) -> f64 {
+    fn on_loss(&mut self, _: &LossSignal) -> f64 {
         ALL
     }
 

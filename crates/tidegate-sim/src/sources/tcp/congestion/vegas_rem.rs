@@ -14,8 +14,8 @@
 //! [`RenoNum`](super::RenoNumParams) more evenly.
 use tidegate::Span;
 
-use super::marks::{Marks, Rounds, Turn};
-use super::{Acked, CongestionControl, Loss, MarkFeedback, Needs};
+use super::marks::{MarkTurn, Marks, Rounds};
+use super::{Acked, CongestionControl, LossSignal, MarkFeedback, Needs};
 use crate::sources::tcp::Tcp;
 
 tidegate::params! {
@@ -59,22 +59,22 @@ impl CongestionControl for VegasRem {
 
     fn on_ack(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
         match self.rounds.turn(cwnd, *ssthresh) {
-            Turn::Search => cwnd + ack.counted(),
-            Turn::Answer(round) => {
+            MarkTurn::Search => cwnd + ack.counted(),
+            MarkTurn::Answer(round) => {
                 let rtt = (ack.rtt as f64 / 1e9).max(1e-9);
                 let paid = cwnd / rtt * self.price(&round);
                 let step = (self.alpha - paid).partial_cmp(&0.0).map_or(0, |order| order as i8);
                 (cwnd + step as f64).max(1.0)
             }
-            Turn::Wait => cwnd,
+            MarkTurn::Wait => cwnd,
         }
     }
 
-    fn on_loss(&mut self, loss: &Loss) -> f64 {
+    fn on_loss(&mut self, loss: &LossSignal) -> f64 {
         self.rounds.on_loss(loss)
     }
 
-    fn on_rto(&mut self, loss: &Loss) -> f64 {
+    fn on_rto(&mut self, loss: &LossSignal) -> f64 {
         self.rounds.on_rto(loss)
     }
 

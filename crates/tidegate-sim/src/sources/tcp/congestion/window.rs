@@ -4,8 +4,8 @@ use tidegate::{Rng, Span, Time};
 
 use super::catalog::Control;
 use super::{
-    Acked, Answers, CongestionControl, Found, Loss, MarkFeedback, Pacing, RateNews, Sending,
-    SynAck, VegasLoss,
+    Acked, CongestionControl, CutTriggers, Found, LossSignal, MarkFeedback, Pacing, RateNews,
+    Sending, SynAck, VegasLoss,
 };
 use crate::sources::tcp::Tcp;
 use crate::sources::tcp::rules::{AfterRecovery, CutFrom, CutTo, MarkFloor, RuleSet, TimeoutCut};
@@ -22,7 +22,7 @@ pub(in super::super) struct Window {
     /// The most segments that one acknowledgement counts for, in the congestion controls that once
     /// counted acknowledgements.
     pub step: u32,
-    answers: Answers,
+    answers: CutTriggers,
     marks: MarkFeedback,
     cut_from: CutFrom,
     cut_to: CutTo,
@@ -63,13 +63,13 @@ impl Window {
     /// Whether losses that acknowledgements tell of, and marks, cut it.
     #[inline]
     pub fn answers_losses(&self) -> bool {
-        self.answers == Answers::Everything
+        self.answers == CutTriggers::Everything
     }
 
     /// Whether timeouts cut it, and back the timer off.
     #[inline]
     pub fn answers_timeouts(&self) -> bool {
-        self.answers != Answers::Nothing
+        self.answers != CutTriggers::Nothing
     }
 
     /// Whether the control itself answers marks, by how many there are.
@@ -161,7 +161,7 @@ impl Window {
         self.control.sees_another_hole(una, in_flight, now)
     }
 
-    fn loss(&self, found: Found) -> Loss {
+    fn loss(&self, found: Found) -> LossSignal {
         let Found { now, una, flight } = found;
         let inflated = self.cwnd + self.inflation as f64;
         let found = match self.cut_from {
@@ -171,7 +171,7 @@ impl Window {
             CutFrom::Cwnd => self.cwnd.min(self.most as f64),
             CutFrom::WholeInflated => self.segments() as f64,
         };
-        Loss { now, una, cwnd: self.cwnd, inflated, ssthresh: self.ssthresh, found }
+        LossSignal { now, una, cwnd: self.cwnd, inflated, ssthresh: self.ssthresh, found }
     }
 
     /// A loss that acknowledgements tell of.

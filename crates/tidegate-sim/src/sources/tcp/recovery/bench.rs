@@ -2,7 +2,7 @@
 use tidegate::{Rng, Time};
 
 use crate::sources::tcp::report::Report;
-use crate::sources::tcp::{Arrival, Receiver, Tcp, TcpSender};
+use crate::sources::tcp::{AckArrival, Receiver, Tcp, TcpSender};
 
 /// A sender and a receiver 100 ms apart there and back; the test decides what arrives.
 pub(super) struct Bench {
@@ -40,7 +40,7 @@ impl Bench {
         let report = self.receiver.report().unwrap_or(Report::plain(received.ack));
         let mut out = Vec::new();
         let answers = self.sender.connection.answered;
-        let arrival = Arrival { report: &report, echo, part: false, answers };
+        let arrival = AckArrival { report: &report, echo, part: false, answers };
         self.sender.on_ack(Time::from_nanos(self.now), &arrival, &mut self.dice, &mut out);
         out.iter().map(|o| o.seq).collect()
     }

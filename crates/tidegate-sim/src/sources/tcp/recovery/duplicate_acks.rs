@@ -2,7 +2,7 @@
 //! and NewReno (RFC 6582).
 use tidegate::Time;
 
-use super::{Ack, Burst, DUPLICATES, LossRecovery};
+use super::{Burst, DUPLICATES, LossRecovery, RecoveryAck};
 use crate::sources::tcp::connection::{Connection, Output, Phase};
 use crate::sources::tcp::rules::{IdleDuplicates, PartialAck, RecoveryEntry, RuleSet};
 use crate::sources::tcp::{Flavor, LimitedTransmit};
@@ -38,7 +38,7 @@ impl DuplicateAcks {
 
     /// New data are acknowledged, and a recovery is over or there was none.
     #[inline(always)]
-    fn advance(&mut self, connection: &mut Connection, ack: &Ack, out: &mut Vec<Output>) {
+    fn advance(&mut self, connection: &mut Connection, ack: &RecoveryAck, out: &mut Vec<Output>) {
         connection.advance(ack.now, ack.report.ack, ack.echo);
         (self.partial, self.duplicates) = (false, 0);
         // The next hole, if a finer timeout shows one (brakmo1995 §3.1).
@@ -52,7 +52,7 @@ impl DuplicateAcks {
 
     /// A partial acknowledgement: the next hole goes out at once, and recovery goes on (RFC 6582
     /// §3.2 step 5).
-    fn partial(&mut self, connection: &mut Connection, ack: &Ack, out: &mut Vec<Output>) {
+    fn partial(&mut self, connection: &mut Connection, ack: &RecoveryAck, out: &mut Vec<Output>) {
         let (now, ack) = (ack.now, ack.report.ack);
         connection.rto.acked_in_part(&connection.answer(now, ack));
         if !self.partial || self.partial_ack == PartialAck::EachRestartsTimer {
@@ -125,7 +125,12 @@ impl DuplicateAcks {
 
 impl LossRecovery for DuplicateAcks {
     #[inline(always)]
-    fn on_ack(&mut self, connection: &mut Connection, ack: &Ack, out: &mut Vec<Output>) -> Burst {
+    fn on_ack(
+        &mut self,
+        connection: &mut Connection,
+        ack: &RecoveryAck,
+        out: &mut Vec<Output>,
+    ) -> Burst {
         let upto = ack.report.ack;
         if upto > connection.una {
             if self.flavor == Flavor::NewReno && connection.is_partial(upto) {

@@ -41,7 +41,7 @@ impl Burst {
 
 /// An acknowledgement that a recovery takes in.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ack<'a> {
+pub(super) struct RecoveryAck<'a> {
     pub now: Time,
     pub report: &'a Report,
     /// It echoes a mark, which has been answered.
@@ -50,7 +50,7 @@ pub(super) struct Ack<'a> {
 
 /// What came of an alarm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Alarm {
+pub(super) enum AlarmOutcome {
     /// It is dealt with.
     Done,
     /// Segments may leave now.
@@ -64,7 +64,12 @@ pub(super) trait LossRecovery {
 
     /// An acknowledgement comes; marks and the congestion control's own counts have been dealt
     /// with. How many segments it lets out.
-    fn on_ack(&mut self, connection: &mut Connection, ack: &Ack, out: &mut Vec<Output>) -> Burst;
+    fn on_ack(
+        &mut self,
+        connection: &mut Connection,
+        ack: &RecoveryAck,
+        out: &mut Vec<Output>,
+    ) -> Burst;
 
     /// What an acknowledgement let out has left; it was of new data if it `advanced`.
     #[inline]
@@ -110,8 +115,8 @@ pub(super) trait LossRecovery {
     }
 
     /// Such a time has come.
-    fn on_alarm(&mut self, _: &mut Connection, _now: Time, _: &mut Vec<Output>) -> Alarm {
-        Alarm::Done
+    fn on_alarm(&mut self, _: &mut Connection, _now: Time, _: &mut Vec<Output>) -> AlarmOutcome {
+        AlarmOutcome::Done
     }
 }
 

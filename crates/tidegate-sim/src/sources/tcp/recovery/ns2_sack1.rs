@@ -8,7 +8,7 @@
 use tidegate::Time;
 
 use super::scoreboard::Scoreboard;
-use super::{Ack, Burst, DUPLICATES, LossRecovery};
+use super::{Burst, DUPLICATES, LossRecovery, RecoveryAck};
 use crate::sources::tcp::LimitedTransmit;
 use crate::sources::tcp::connection::{Connection, Output, Phase};
 use crate::sources::tcp::rules::RuleSet;
@@ -81,7 +81,7 @@ impl Sack1 {
     }
 
     /// An acknowledgement in recovery, with so many segments in flight before it.
-    fn recover(&mut self, connection: &mut Connection, pipe: i32, ack: &Ack) {
+    fn recover(&mut self, connection: &mut Connection, pipe: i32, ack: &RecoveryAck) {
         let (now, upto) = (ack.now, ack.report.ack);
         if upto >= connection.recover {
             connection.accept(now, upto, ack.echo); // which opens no window
@@ -120,7 +120,12 @@ impl Sack1 {
 }
 
 impl LossRecovery for Sack1 {
-    fn on_ack(&mut self, connection: &mut Connection, ack: &Ack, out: &mut Vec<Output>) -> Burst {
+    fn on_ack(
+        &mut self,
+        connection: &mut Connection,
+        ack: &RecoveryAck,
+        out: &mut Vec<Output>,
+    ) -> Burst {
         if let Stage::Recovery { pipe } = self.stage {
             self.recover(connection, pipe, ack);
             return Burst::WINDOW;

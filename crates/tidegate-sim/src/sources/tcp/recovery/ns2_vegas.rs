@@ -6,7 +6,7 @@
 //! so that such a recovery closes the window until the timer expires again.
 use tidegate::Time;
 
-use super::{Ack, Burst, DUPLICATES, LossRecovery};
+use super::{Burst, DUPLICATES, LossRecovery, RecoveryAck};
 use crate::sources::tcp::congestion::Found;
 use crate::sources::tcp::connection::{Connection, Output, Phase};
 
@@ -48,7 +48,12 @@ impl Ns2Vegas {
 impl LossRecovery for Ns2Vegas {
     const TIMES_OUT_IDLE: bool = true;
 
-    fn on_ack(&mut self, connection: &mut Connection, ack: &Ack, out: &mut Vec<Output>) -> Burst {
+    fn on_ack(
+        &mut self,
+        connection: &mut Connection,
+        ack: &RecoveryAck,
+        out: &mut Vec<Output>,
+    ) -> Burst {
         let (now, upto) = (ack.now, ack.report.ack);
         if upto > connection.una {
             if self.duplicates > DUPLICATES {

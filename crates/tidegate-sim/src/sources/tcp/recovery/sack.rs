@@ -6,7 +6,7 @@
 use tidegate::Time;
 
 use super::scoreboard::Scoreboard;
-use super::{Ack, Burst, LossRecovery};
+use super::{Burst, LossRecovery, RecoveryAck};
 use crate::sources::tcp::LimitedTransmit;
 use crate::sources::tcp::congestion::Repair;
 use crate::sources::tcp::connection::{Connection, Output, Phase};
@@ -29,7 +29,7 @@ impl Sack {
 
     /// Takes in what an acknowledgement says.
     #[inline]
-    fn update(&mut self, connection: &mut Connection, ack: &Ack) {
+    fn update(&mut self, connection: &mut Connection, ack: &RecoveryAck) {
         match &mut connection.deliveries {
             None => self.board.update(ack.report),
             Some(deliveries) => {
@@ -97,7 +97,12 @@ impl Sack {
 
 impl LossRecovery for Sack {
     #[inline]
-    fn on_ack(&mut self, connection: &mut Connection, ack: &Ack, out: &mut Vec<Output>) -> Burst {
+    fn on_ack(
+        &mut self,
+        connection: &mut Connection,
+        ack: &RecoveryAck,
+        out: &mut Vec<Output>,
+    ) -> Burst {
         let upto = ack.report.ack;
         self.update(connection, ack);
         if upto > connection.una {

@@ -7,7 +7,7 @@ use super::*;
 use crate::net::flight::flag;
 use crate::sources::EcnUse;
 use crate::sources::tcp::recovery::bench::Bench;
-use crate::sources::tcp::{Arrival, Tcp};
+use crate::sources::tcp::{AckArrival, Tcp};
 
 #[test]
 fn one_loss_of_ten() {
@@ -115,7 +115,7 @@ fn what_is_sent_again_says_so() {
     for seq in 1..4 {
         bench.receiver.receive(seq, false, false);
         let report = bench.receiver.report().unwrap();
-        let arrival = Arrival {
+        let arrival = AckArrival {
             report: &report,
             echo: false,
             part: false,

@@ -15,7 +15,7 @@ use tidegate::{Rng, Span};
 
 use super::*;
 use crate::sources::tcp::report::Report;
-use crate::sources::tcp::{Arrival, Receiver, Tcp, TcpSender};
+use crate::sources::tcp::{AckArrival, Receiver, Tcp, TcpSender};
 
 /// What the RFC calls DupThresh.
 const DUP_THRESH: usize = 3;
@@ -250,7 +250,7 @@ fn both(
         }
         let report = receiver.report().unwrap_or(Report::plain(received.ack));
         let now = Time::ZERO + Span::from_millis(100 + step);
-        let arrival = Arrival { report: &report, echo: false, part: false, answers: Time::ZERO };
+        let arrival = AckArrival { report: &report, echo: false, part: false, answers: Time::ZERO };
         sender.on_ack(now, &arrival, &mut dice, &mut out);
         letter.hear(&report);
     }

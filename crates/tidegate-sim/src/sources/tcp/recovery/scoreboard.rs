@@ -4,7 +4,7 @@
 //! The RFC's procedures walk over all that is outstanding. Here they are counters: which segments
 //! the receiver holds is a bit each; below `lost` every other segment counts as lost, and below
 //! `resent` each has been sent again.
-use crate::sources::tcp::report::{Block, Report};
+use crate::sources::tcp::report::{Report, SackBlock};
 
 /// How many segments the receiver must hold beyond one that is to count as lost (RFC 6675 §2,
 /// DupThresh).
@@ -96,7 +96,7 @@ impl Scoreboard {
     }
 
     #[inline]
-    fn mark(&mut self, block: Block, arrived: &mut impl FnMut(u32)) {
+    fn mark(&mut self, block: SackBlock, arrived: &mut impl FnMut(u32)) {
         if block.to > self.una && block.to - self.una > self.room() {
             self.widen(block.to);
         }

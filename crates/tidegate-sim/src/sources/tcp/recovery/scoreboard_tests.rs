@@ -62,14 +62,14 @@ fn the_counters_are_the_rfcs_procedures() {
                 there.extend(first);
             }
             let ack = (naive.una..).find(|s| !there.contains(s)).unwrap().min(max);
-            let mut blocks = [Block::default(); 3];
+            let mut blocks = [SackBlock::default(); 3];
             for (k, block) in blocks.iter_mut().enumerate() {
                 let around = ack + (dice >> (8 + 9 * k)) as u32 % (max - ack + 1);
                 if around > ack && there.contains(&around) {
                     let from =
                         (ack..=around).rev().take_while(|s| there.contains(s)).last().unwrap();
                     let to = (around..).find(|s| !there.contains(s)).unwrap();
-                    *block = Block { from, to };
+                    *block = SackBlock { from, to };
                 }
             }
             // Old reports come late at times.
@@ -129,13 +129,13 @@ fn the_counters_are_the_rfcs_procedures() {
 fn the_rescue_is_the_last_one_missing_once_and_not_at_once() {
     let mut board = Scoreboard::default();
     board.update(&Report {
-        blocks: [Block { from: 1, to: 8 }, Block { from: 9, to: 10 }, Block::default()],
+        blocks: [SackBlock { from: 1, to: 8 }, SackBlock { from: 9, to: 10 }, SackBlock::default()],
         ..Report::plain(0)
     });
     board.begin();
     assert_eq!(board.rescue(10), None, "the first retransmission may yet bring all along");
     board.update(&Report {
-        blocks: [Block { from: 9, to: 10 }, Block::default(), Block::default()],
+        blocks: [SackBlock { from: 9, to: 10 }, SackBlock::default(), SackBlock::default()],
         ..Report::plain(8)
     });
     assert_eq!((board.rescue(12), board.rescue(12)), (Some(11), None));

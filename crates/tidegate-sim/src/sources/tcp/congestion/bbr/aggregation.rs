@@ -3,7 +3,7 @@
 //! window has room for that, so that what leaves does not stop between one bunch and the next.
 use tidegate::{Span, Time};
 
-use crate::sources::tcp::delivery::{Sample, SegmentRate};
+use crate::sources::tcp::delivery::{DeliverySample, SegmentRate};
 
 /// For how many round trips each of the two halves of the memory is filled
 /// (bbr_extra_acked_win_rtts).
@@ -29,7 +29,7 @@ impl Aggregation {
     pub fn learn(
         &mut self,
         now: Time,
-        sample: &Sample,
+        sample: &DeliverySample,
         starts: bool,
         bandwidth: SegmentRate,
         cwnd: f64,
@@ -71,7 +71,7 @@ mod tests {
 
     /// `news` segments come at `millis`.
     fn come(aggregation: &mut Aggregation, millis: u64, news: u32, starts: bool) -> f64 {
-        let sample = Sample {
+        let sample = DeliverySample {
             news,
             delivered: 0,
             prior: Some(0),
@@ -121,7 +121,7 @@ mod tests {
         let mut aggregation = Aggregation::default();
         assert_eq!(come(&mut aggregation, 50, 300, false), 100.0, "what comes in 100 ms");
         let mut aggregation = Aggregation::default();
-        let sample = Sample {
+        let sample = DeliverySample {
             news: 30,
             delivered: 0,
             prior: Some(0),
@@ -131,7 +131,7 @@ mod tests {
             limited: false,
             rtt: None,
         };
-        let told = [Sample { rate: None, ..sample }, Sample { news: 0, ..sample }];
+        let told = [DeliverySample { rate: None, ..sample }, DeliverySample { news: 0, ..sample }];
         told.iter()
             .for_each(|sample| aggregation.learn(Time::ZERO, sample, true, bandwidth(), 20.0));
         assert_eq!(

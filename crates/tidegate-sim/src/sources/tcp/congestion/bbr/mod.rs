@@ -9,8 +9,8 @@
 //! long-term rate of a path that polices is not here.
 use tidegate::{Rng, Span, Time};
 
-use super::{Acked, Answers, CongestionControl, Loss, Needs, Pacing, RateNews, Repair};
-use crate::sources::tcp::delivery::{Sample, SegmentRate};
+use super::{Acked, CongestionControl, CutTriggers, LossSignal, Needs, Pacing, RateNews, Repair};
+use crate::sources::tcp::delivery::{DeliverySample, SegmentRate};
 use crate::sources::tcp::{Rules, Tcp};
 
 pub(super) mod aggregation;
@@ -51,7 +51,7 @@ const PROBES: f64 = 2.0;
 
 /// What it is doing (§3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+enum BbrMode {
     Startup,
     Drain,
     /// With the phase of the cycle.
@@ -62,7 +62,7 @@ enum Mode {
 /// BBR at work.
 #[derive(Clone, Debug)]
 pub(super) struct Bbr {
-    mode: Mode,
+    mode: BbrMode,
     /// The greatest delivery rate of each of the last rounds, with its number (BBR.BtlBwFilter),
     /// and of all (BBR.BtlBw).
     rates: BandwidthFilter,
@@ -122,13 +122,13 @@ impl Bbr {
 
     /// Remembers the window as nothing had cut it yet.
     fn save(&mut self, cwnd: f64) {
-        let cut = self.repair != Repair::Nothing || self.mode == Mode::ProbeRtt;
+        let cut = self.repair != Repair::Nothing || self.mode == BbrMode::ProbeRtt;
         self.prior = if cut { self.prior.max(cwnd) } else { cwnd };
     }
 
     /// Counts round trips and takes the sample in (§4.1.1.3, §4.1.1.5): whether a round trip
     /// begins.
-    fn update_bandwidth(&mut self, sample: &Sample) -> bool {
+    fn update_bandwidth(&mut self, sample: &DeliverySample) -> bool {
         let Some(prior) = sample.prior else { return false };
         let starts = prior >= self.round_end;
         if starts {
@@ -145,11 +145,11 @@ impl Bbr {
     }
 
     fn check_drain(&mut self, news: &RateNews, dice: &mut Rng) {
-        if self.mode == Mode::Startup && self.full.reached {
-            self.mode = Mode::Drain;
+        if self.mode == BbrMode::Startup && self.full.reached {
+            self.mode = BbrMode::Drain;
             (self.pacing_gain, self.cwnd_gain) = (1.0 / HIGH_GAIN, HIGH_GAIN);
         }
-        if self.mode == Mode::Drain && self.under_way(news.flight, news) <= self.inflight(1.0) {
+        if self.mode == BbrMode::Drain && self.under_way(news.flight, news) <= self.inflight(1.0) {
             self.probe_bandwidth(news.now, dice);
         }
     }
@@ -164,7 +164,7 @@ impl Bbr {
     /// The phase after `phase` begins.
     fn next_phase(&mut self, phase: usize, now: Time) {
         let phase = (phase + 1) % CYCLE.len();
-        self.mode = Mode::ProbeBw(phase);
+        self.mode = BbrMode::ProbeBw(phase);
         self.phase_at = now;
         self.pacing_gain = CYCLE[phase];
     }
@@ -172,7 +172,7 @@ impl Bbr {
     /// Each phase takes a round trip. The phase of 5/4 goes on until so much is under way or
     /// something is lost. The phase of 3/4 ends when what it came to drain is gone (§4.3.4.3).
     fn check_cycle(&mut self, news: &RateNews) {
-        let Mode::ProbeBw(phase) = self.mode else { return };
+        let BbrMode::ProbeBw(phase) = self.mode else { return };
         let full = news.now.since(self.phase_at) > self.least();
         let before = self.under_way(news.before, news);
         let over = match self.pacing_gain {
@@ -209,13 +209,13 @@ impl Bbr {
         news: &RateNews,
         dice: &mut Rng,
     ) -> f64 {
-        if expired && self.mode != Mode::ProbeRtt {
+        if expired && self.mode != BbrMode::ProbeRtt {
             self.save(cwnd);
-            self.mode = Mode::ProbeRtt;
+            self.mode = BbrMode::ProbeRtt;
             (self.pacing_gain, self.cwnd_gain) = (1.0, 1.0);
             self.probe_until = None;
         }
-        if self.mode != Mode::ProbeRtt {
+        if self.mode != BbrMode::ProbeRtt {
             return cwnd;
         }
         match self.probe_until {
@@ -241,7 +241,7 @@ impl Bbr {
         if self.full.reached {
             return self.probe_bandwidth(now, dice);
         }
-        self.mode = Mode::Startup;
+        self.mode = BbrMode::Startup;
         (self.pacing_gain, self.cwnd_gain) = (HIGH_GAIN, HIGH_GAIN);
     }
 
@@ -271,7 +271,7 @@ impl Bbr {
         if self.aggregation.is_none() {
             return inflight;
         }
-        let probes = if self.mode == Mode::ProbeBw(0) { PROBES } else { 0.0 };
+        let probes = if self.mode == BbrMode::ProbeBw(0) { PROBES } else { 0.0 };
         2.0 * libm::ceil(inflight / 2.0) + probes
     }
 
@@ -300,7 +300,7 @@ impl Bbr {
             }
             cwnd = cwnd.max(LEAST);
         }
-        if self.mode == Mode::ProbeRtt { cwnd.min(LEAST) } else { cwnd }
+        if self.mode == BbrMode::ProbeRtt { cwnd.min(LEAST) } else { cwnd }
     }
 }
 
@@ -309,7 +309,7 @@ impl CongestionControl for Bbr {
     type Params = BbrParams;
 
     const NEEDS: Needs = Needs {
-        answers: Answers::Timeouts,
+        answers: CutTriggers::Timeouts,
         rate_samples: true,
         paces_as: Some("BBR"),
         ..Needs::CLASSIC
@@ -317,7 +317,7 @@ impl CongestionControl for Bbr {
 
     fn new(params: &BbrParams, tcp: &Tcp) -> Bbr {
         let mut bbr = Bbr {
-            mode: Mode::Startup,
+            mode: BbrMode::Startup,
             rates: BandwidthFilter::default(),
             bandwidth: SegmentRate::ZERO,
             round: 0,
@@ -345,12 +345,12 @@ impl CongestionControl for Bbr {
         cwnd
     }
 
-    fn on_loss(&mut self, loss: &Loss) -> f64 {
+    fn on_loss(&mut self, loss: &LossSignal) -> f64 {
         loss.cwnd
     }
 
     /// The window is back at one segment, and begins anew from there (§4.2.3.4).
-    fn on_rto(&mut self, loss: &Loss) -> f64 {
+    fn on_rto(&mut self, loss: &LossSignal) -> f64 {
         self.save(loss.cwnd);
         self.repair = Repair::All;
         self.conserving = false;
@@ -383,7 +383,7 @@ impl CongestionControl for Bbr {
 
     /// In ProbeRTT, to see the path empty.
     fn holds_back(&self) -> bool {
-        self.mode == Mode::ProbeRtt
+        self.mode == BbrMode::ProbeRtt
     }
 }
 

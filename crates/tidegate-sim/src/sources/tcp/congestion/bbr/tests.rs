@@ -36,7 +36,7 @@ impl Path {
         [250.0, 500.0, 1000.0, 1000.0, 1000.0, 1000.0]
             .iter()
             .for_each(|&rate| path.round(rate, ms(50), 200));
-        assert_eq!(path.bbr.mode, Mode::Drain);
+        assert_eq!(path.bbr.mode, BbrMode::Drain);
         path.round(1000.0, ms(50), 56);
         path.bbr.next_phase((phase + CYCLE.len() - 1) % CYCLE.len(), path.now);
         path
@@ -55,8 +55,16 @@ impl Path {
         let rate = Some(SegmentRate::new(rate, Span::from_secs(1.0)));
         let (delivered, prior) = (self.delivered + news, Some(self.delivered));
         let (in_flight, lost) = (flight, 0);
-        let sample =
-            Sample { news, delivered, prior, in_flight, lost, rate, limited: false, rtt: None };
+        let sample = DeliverySample {
+            news,
+            delivered,
+            prior,
+            in_flight,
+            lost,
+            rate,
+            limited: false,
+            rtt: None,
+        };
         RateNews {
             now: self.now,
             sample,
@@ -110,7 +118,7 @@ fn startup_ends_after_three_rounds_without_a_quarter_more() {
         path.round(rate, ms(50), 300);
         assert_eq!(path.bbr.full.reached, filled, "{rate}");
     }
-    assert_eq!(path.bbr.mode, Mode::Drain);
+    assert_eq!(path.bbr.mode, BbrMode::Drain);
     assert!(about(path.pace(), 156.0 / HIGH_GAIN));
     // What a sender without data delivers says nothing of the pipe.
     let mut path = Path::new();
@@ -132,9 +140,9 @@ fn drain_ends_at_the_bandwidth_delay_product() {
         .iter()
         .for_each(|&rate| path.round(rate, ms(50), 200));
     path.round(1000.0, ms(50), 57);
-    assert_eq!(path.bbr.mode, Mode::Drain);
+    assert_eq!(path.bbr.mode, BbrMode::Drain);
     path.round(1000.0, ms(50), 56);
-    assert!(matches!(path.bbr.mode, Mode::ProbeBw(_)));
+    assert!(matches!(path.bbr.mode, BbrMode::ProbeBw(_)));
     (0..20).for_each(|_| path.round(1000.0, ms(50), 56));
     assert_eq!(path.cwnd, 106.0);
 }
@@ -160,7 +168,7 @@ fn the_cycle_begins_anywhere_but_at_three_quarters() {
         let mut path = Path::cruising(2);
         path.dice = Rng::from_seed(seed);
         path.bbr.probe_bandwidth(path.now, &mut path.dice);
-        let Mode::ProbeBw(phase) = path.bbr.mode else { panic!("{:?}", path.bbr.mode) };
+        let BbrMode::ProbeBw(phase) = path.bbr.mode else { panic!("{:?}", path.bbr.mode) };
         begun[phase] += 1;
     }
     assert!(begun[1] == 0 && begun.iter().enumerate().all(|(i, &n)| i == 1 || n > 50), "{begun:?}");
@@ -176,7 +184,7 @@ fn phases_take_a_round_trip_or_what_they_came_for() {
         let news = RateNews { before, lost, ..path.news(1, 1000.0, before) };
         path.hear(news);
         match path.bbr.mode {
-            Mode::ProbeBw(phase) => phase,
+            BbrMode::ProbeBw(phase) => phase,
             mode => panic!("{mode:?}"),
         }
     };
@@ -221,7 +229,7 @@ fn by_linux_the_window_has_room_for_bunches_and_is_even() {
     assert_eq!(path.cwnd, 118.0, "117, made even");
     let mut path = Path::cruising_by(Rules::Linux, 2);
     (0..20).for_each(|_| path.round(1000.0, ms(50), 56));
-    assert_eq!((path.bbr.mode, path.cwnd), (Mode::ProbeBw(0), 118.0));
+    assert_eq!((path.bbr.mode, path.cwnd), (BbrMode::ProbeBw(0), 118.0));
 }
 
 /// Before the pipe is full there is no such room, and in ProbeRTT the window is 4 all the same.
@@ -232,7 +240,7 @@ fn by_linux_there_is_no_room_before_the_pipe_is_full() {
     assert_eq!((path.bbr.room(), path.bbr.full.reached), (0.0, false));
     let mut path = Path::cruising_by(Rules::Linux, 2);
     assert_eq!(path.bbr.room(), 10.0);
-    while path.bbr.mode != Mode::ProbeRtt {
+    while path.bbr.mode != BbrMode::ProbeRtt {
         path.round(1000.0, ms(80), 80);
     }
     assert_eq!(path.cwnd, 4.0);
@@ -248,7 +256,7 @@ fn by_linux_phases_look_ahead_to_the_next_departure() {
         path.now += ms(if phase == 0 { 51 } else { 10 });
         let news = RateNews { before, wait, ..path.news(1, 1000.0, before) };
         path.hear(news);
-        path.bbr.mode == Mode::ProbeBw(phase)
+        path.bbr.mode == BbrMode::ProbeBw(phase)
     };
     assert_eq!([goes_on(0, 69, Span::ZERO), goes_on(0, 70, Span::ZERO)], [true, false]);
     assert_eq!([goes_on(0, 79, ms(10)), goes_on(0, 80, ms(10))], [true, false]);
@@ -283,17 +291,17 @@ fn the_least_round_trip_is_looked_for_again() {
         assert_eq!((path.bbr.least(), path.cwnd), (ms(50), 106.0));
     }
     path.round(1000.0, ms(80), 80);
-    assert_eq!((path.bbr.mode, path.cwnd, path.bbr.least()), (Mode::ProbeRtt, 4.0, ms(80)));
+    assert_eq!((path.bbr.mode, path.cwnd, path.bbr.least()), (BbrMode::ProbeRtt, 4.0, ms(80)));
     path.round(1000.0, ms(80), 30);
     assert_eq!(path.bbr.probe_until, None, "30 are still under way");
     path.round(80.0, ms(50), 4);
     let began = path.now;
-    while path.bbr.mode == Mode::ProbeRtt {
+    while path.bbr.mode == BbrMode::ProbeRtt {
         assert_eq!((path.cwnd, path.bbr.least()), (4.0, ms(50)));
         path.round(80.0, ms(50), 4);
     }
     assert_eq!(path.now, began + ms(250), "the first acknowledgement after 200 ms");
-    assert!(matches!(path.bbr.mode, Mode::ProbeBw(_)));
+    assert!(matches!(path.bbr.mode, BbrMode::ProbeBw(_)));
     assert!(path.cwnd >= 106.0 - 6.0 && path.bbr.least_at == path.now, "{}", path.cwnd);
 }
 

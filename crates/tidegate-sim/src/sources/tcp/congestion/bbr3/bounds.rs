@@ -1,7 +1,7 @@
 //! What the model holds of the path: the greatest bandwidth, and the bounds that losses taught
 //! (§5.5.5 to §5.5.10).
 use super::super::RateNews;
-use crate::sources::tcp::delivery::{Sample, SegmentRate};
+use crate::sources::tcp::delivery::{DeliverySample, SegmentRate};
 
 /// A part of what is in flight may be lost: LossThresh (§2.7).
 const LOSS: f64 = 0.02;
@@ -13,13 +13,13 @@ const HEADROOM: f64 = 0.15;
 const STARTUP_LOSSES: u32 = 6;
 
 /// Whether more was lost than may be of the flight that the sample is of (IsInflightTooHigh).
-pub(super) fn too_much(sample: &Sample) -> bool {
+pub(super) fn too_much(sample: &DeliverySample) -> bool {
     sample.lost as f64 > sample.in_flight as f64 * LOSS
 }
 
 /// Bandwidths and data in flight, in segments.
 #[derive(Clone, Debug)]
-pub(super) struct Bounds {
+pub(super) struct ModelBounds {
     /// The greatest rate of this cycle of ProbeBW and of the last: BBR.MaxBwFilter.
     most: [SegmentRate; 2],
     /// BBR.bw_shortterm, BBR.inflight_shortterm, BBR.inflight_longterm.
@@ -39,9 +39,9 @@ pub(super) struct Bounds {
     lost_much: bool,
 }
 
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds {
+impl Default for ModelBounds {
+    fn default() -> ModelBounds {
+        ModelBounds {
             most: [SegmentRate::ZERO; 2],
             short_rate: None,
             short: f64::INFINITY,
@@ -56,7 +56,7 @@ impl Default for Bounds {
     }
 }
 
-impl Bounds {
+impl ModelBounds {
     /// BBR.max_bw.
     pub fn most(&self) -> SegmentRate {
         self.most[0].max(self.most[1])

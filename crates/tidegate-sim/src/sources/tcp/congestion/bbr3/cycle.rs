@@ -4,7 +4,7 @@ use tidegate::Rng;
 use super::super::RateNews;
 use super::bounds::{self, BETA};
 use super::probe::AckPhase;
-use super::{Bbr3, Mode};
+use super::{Bbr3, Bbr3Mode};
 
 impl Bbr3 {
     pub(super) fn go_down(&mut self, news: &RateNews, dice: &mut Rng) {
@@ -12,7 +12,7 @@ impl Bbr3 {
         self.probe.pause(news.now, dice);
         self.probe.acks = AckPhase::Stopping;
         self.start_round(&news.sample);
-        self.enter(Mode::Down);
+        self.enter(Bbr3Mode::Down);
     }
 
     /// Fills the pipe, with the short-term bounds forgotten, before it probes for more (§5.3.3.3).
@@ -20,7 +20,7 @@ impl Bbr3 {
         self.bounds.forget_short();
         self.probe.refill();
         self.start_round(&news.sample);
-        self.enter(Mode::Refill);
+        self.enter(Bbr3Mode::Refill);
     }
 
     fn go_up(&mut self, cwnd: f64, news: &RateNews) {
@@ -28,7 +28,7 @@ impl Bbr3 {
         self.start_round(&news.sample);
         self.full.reset(news.sample.rate);
         self.probe.steepen(cwnd);
-        self.enter(Mode::Up);
+        self.enter(Bbr3Mode::Up);
     }
 
     /// The phases of ProbeBW (§5.3.3.6).
@@ -37,24 +37,24 @@ impl Bbr3 {
             return;
         }
         self.adapt_long(cwnd, news, dice);
-        let enough = self.mode == Mode::Up && self.is_enough(cwnd, news);
+        let enough = self.mode == Bbr3Mode::Up && self.is_enough(cwnd, news);
         let product = self.product(self.bandwidth(), 1.0);
         let due = || self.probe.is_due(news.now, product.min(cwnd));
         match self.mode {
-            Mode::Down | Mode::Cruise if due() => self.refill(news),
-            Mode::Down => {
+            Bbr3Mode::Down | Bbr3Mode::Cruise if due() => self.refill(news),
+            Bbr3Mode::Down => {
                 let flight = news.flight as f64;
                 if flight <= self.bounds.with_headroom()
                     && flight <= self.inflight(self.bounds.most(), 1.0)
                 {
-                    self.enter(Mode::Cruise);
+                    self.enter(Bbr3Mode::Cruise);
                 }
             }
-            Mode::Refill if self.starts => {
+            Bbr3Mode::Refill if self.starts => {
                 self.probe.sampling = true;
                 self.go_up(cwnd, news);
             }
-            Mode::Up if enough => self.go_down(news, dice),
+            Bbr3Mode::Up if enough => self.go_down(news, dice),
             _ => {}
         }
     }
@@ -90,7 +90,7 @@ impl Bbr3 {
                     let target = self.product(self.bandwidth(), 1.0).min(cwnd);
                     self.bounds.long = (news.sample.in_flight as f64).max(target * BETA);
                 }
-                if self.mode == Mode::Up {
+                if self.mode == Bbr3Mode::Up {
                     self.go_down(news, dice);
                 }
             }
@@ -100,7 +100,7 @@ impl Bbr3 {
             return;
         }
         self.bounds.long = self.bounds.long.max(news.sample.in_flight as f64);
-        if self.mode == Mode::Up && is_limited(cwnd, news) && cwnd >= self.bounds.long {
+        if self.mode == Bbr3Mode::Up && is_limited(cwnd, news) && cwnd >= self.bounds.long {
             self.bounds.long += self.probe.raise(news.sample.news);
             if self.starts {
                 self.probe.steepen(cwnd);

@@ -11,16 +11,16 @@ use tidegate::{Rng, Span, Time};
 use super::bbr::aggregation::Aggregation;
 use super::bbr::full::FullBandwidth;
 use super::bbr::pace::Pace;
-use super::{Acked, Answers, CongestionControl, Loss, Needs, Pacing, RateNews, Repair};
+use super::{Acked, CongestionControl, CutTriggers, LossSignal, Needs, Pacing, RateNews, Repair};
 use crate::sources::tcp::Tcp;
-use crate::sources::tcp::delivery::{Sample, SegmentRate};
+use crate::sources::tcp::delivery::{DeliverySample, SegmentRate};
 
 mod bounds;
 mod cycle;
 mod probe;
 mod probe_rtt;
 
-use bounds::Bounds;
+use bounds::ModelBounds;
 use probe::Probe;
 
 tidegate::params! {
@@ -47,7 +47,7 @@ const NOMINAL: Span = Span::from_millis(1);
 
 /// What it is doing (§3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+enum Bbr3Mode {
     Startup,
     Drain,
     Down,
@@ -57,26 +57,26 @@ enum Mode {
     ProbeRtt,
 }
 
-impl Mode {
+impl Bbr3Mode {
     /// Whether it is one of ProbeBW.
     fn probes_bandwidth(self) -> bool {
-        matches!(self, Mode::Down | Mode::Cruise | Mode::Refill | Mode::Up)
+        matches!(self, Bbr3Mode::Down | Bbr3Mode::Cruise | Bbr3Mode::Refill | Bbr3Mode::Up)
     }
 
     /// Whether it looks for more, so that losses are no reason to hold back (BBRIsProbingBW).
     fn searches(self) -> bool {
-        matches!(self, Mode::Startup | Mode::Refill | Mode::Up)
+        matches!(self, Bbr3Mode::Startup | Bbr3Mode::Refill | Bbr3Mode::Up)
     }
 
     /// Gains of pace and window (§5.3).
     fn gains(self) -> (f64, f64) {
         match self {
-            Mode::Startup => (STARTUP, CWND),
-            Mode::Drain => (DRAIN, CWND),
-            Mode::Down => (0.9, CWND),
-            Mode::Cruise | Mode::Refill => (1.0, CWND),
-            Mode::Up => (1.25, CWND_UP),
-            Mode::ProbeRtt => (1.0, CWND_PROBE_RTT),
+            Bbr3Mode::Startup => (STARTUP, CWND),
+            Bbr3Mode::Drain => (DRAIN, CWND),
+            Bbr3Mode::Down => (0.9, CWND),
+            Bbr3Mode::Cruise | Bbr3Mode::Refill => (1.0, CWND),
+            Bbr3Mode::Up => (1.25, CWND_UP),
+            Bbr3Mode::ProbeRtt => (1.0, CWND_PROBE_RTT),
         }
     }
 }
@@ -84,12 +84,12 @@ impl Mode {
 /// BBR, version 3, at work.
 #[derive(Clone, Debug)]
 pub(super) struct Bbr3 {
-    mode: Mode,
+    mode: Bbr3Mode,
     /// How much must be delivered for the next round trip, and whether this acknowledgement begins
     /// one: BBR.next_round_delivered, BBR.round_start.
     round_end: u32,
     starts: bool,
-    bounds: Bounds,
+    bounds: ModelBounds,
     full: FullBandwidth,
     probe: Probe,
     /// The least round-trip time, BBR.min_rtt, and when it was found; `None` before the first.
@@ -131,20 +131,20 @@ impl Bbr3 {
 
     fn quantized(&self, inflight: f64) -> f64 {
         let inflight = inflight.max(3.0 * self.pace.quantum as f64).max(LEAST);
-        if self.mode == Mode::Up { inflight + 2.0 } else { inflight }
+        if self.mode == Bbr3Mode::Up { inflight + 2.0 } else { inflight }
     }
 
-    fn enter(&mut self, mode: Mode) {
+    fn enter(&mut self, mode: Bbr3Mode) {
         self.mode = mode;
     }
 
     /// A round trip begins with the next delivery (BBRStartRound).
-    fn start_round(&mut self, sample: &Sample) {
+    fn start_round(&mut self, sample: &DeliverySample) {
         self.round_end = sample.delivered;
     }
 
     /// Counts round trips (§5.5.1).
-    fn update_round(&mut self, sample: &Sample) {
+    fn update_round(&mut self, sample: &DeliverySample) {
         self.starts = sample.prior.is_some_and(|prior| prior >= self.round_end);
         if self.starts {
             self.start_round(sample);
@@ -155,24 +155,26 @@ impl Bbr3 {
     /// Startup ends when the pipe is full or much is lost, Drain when what it added is gone
     /// (§5.3.1, §5.3.2).
     fn check_startup(&mut self, news: &RateNews, dice: &mut Rng) {
-        if self.mode == Mode::Startup {
+        if self.mode == Bbr3Mode::Startup {
             if self.bounds.startup_loses(self.starts) {
                 self.full.reached = true;
                 let found = self.product(self.bounds.most(), 1.0).max(self.bounds.latest());
                 self.bounds.long = found;
             }
             if self.full.reached {
-                self.enter(Mode::Drain);
+                self.enter(Bbr3Mode::Drain);
             }
         }
-        if self.mode == Mode::Drain && news.flight as f64 <= self.inflight(self.bandwidth(), 1.0) {
+        if self.mode == Bbr3Mode::Drain
+            && news.flight as f64 <= self.inflight(self.bandwidth(), 1.0)
+        {
             self.go_down(news, dice);
         }
     }
 
     /// Remembers the window as nothing had cut it yet.
     fn save(&mut self, cwnd: f64) {
-        let cut = self.repair != Repair::Nothing || self.mode == Mode::ProbeRtt;
+        let cut = self.repair != Repair::Nothing || self.mode == Bbr3Mode::ProbeRtt;
         self.prior = if cut { self.prior.max(cwnd) } else { cwnd };
     }
 
@@ -188,11 +190,11 @@ impl Bbr3 {
             cwnd += arrived;
         }
         cwnd = cwnd.max(LEAST);
-        if self.mode == Mode::ProbeRtt {
+        if self.mode == Bbr3Mode::ProbeRtt {
             cwnd = cwnd.min(self.probe_rtt_window());
         }
         let long = match self.mode {
-            Mode::Cruise | Mode::ProbeRtt => self.bounds.with_headroom(),
+            Bbr3Mode::Cruise | Bbr3Mode::ProbeRtt => self.bounds.with_headroom(),
             mode if mode.probes_bandwidth() => self.bounds.long,
             _ => f64::INFINITY,
         };
@@ -205,7 +207,7 @@ impl CongestionControl for Bbr3 {
     type Params = Bbr3Params;
 
     const NEEDS: Needs = Needs {
-        answers: Answers::Timeouts,
+        answers: CutTriggers::Timeouts,
         rate_samples: true,
         paces_as: Some("BBR"),
         ..Needs::CLASSIC
@@ -213,10 +215,10 @@ impl CongestionControl for Bbr3 {
 
     fn new(params: &Bbr3Params, tcp: &Tcp) -> Bbr3 {
         let mut bbr = Bbr3 {
-            mode: Mode::Startup,
+            mode: Bbr3Mode::Startup,
             round_end: 0,
             starts: false,
-            bounds: Bounds::default(),
+            bounds: ModelBounds::default(),
             full: FullBandwidth::default(),
             probe: Probe::default(),
             least: None,
@@ -239,12 +241,12 @@ impl CongestionControl for Bbr3 {
         cwnd
     }
 
-    fn on_loss(&mut self, loss: &Loss) -> f64 {
+    fn on_loss(&mut self, loss: &LossSignal) -> f64 {
         loss.cwnd
     }
 
     /// The window is back at one segment, and begins anew from there (§5.6.4.4).
-    fn on_rto(&mut self, loss: &Loss) -> f64 {
+    fn on_rto(&mut self, loss: &LossSignal) -> f64 {
         self.save(loss.cwnd);
         self.repair = Repair::All;
         loss.cwnd
@@ -281,7 +283,7 @@ impl CongestionControl for Bbr3 {
 
     /// In ProbeRTT, to see the path empty.
     fn holds_back(&self) -> bool {
-        self.mode == Mode::ProbeRtt
+        self.mode == Bbr3Mode::ProbeRtt
     }
 }
 

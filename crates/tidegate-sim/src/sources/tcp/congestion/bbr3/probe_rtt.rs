@@ -3,7 +3,7 @@ use tidegate::{Rng, Span};
 
 use super::super::RateNews;
 use super::probe::AckPhase;
-use super::{Bbr3, CWND_PROBE_RTT, LEAST, Mode, STARTUP};
+use super::{Bbr3, Bbr3Mode, CWND_PROBE_RTT, LEAST, STARTUP};
 
 /// How long the least round-trip time holds, MinRTTFilterLen, and how old it may be before
 /// ProbeRTT, ProbeRTTInterval (§2.14).
@@ -39,14 +39,14 @@ impl Bbr3 {
         news: &RateNews,
         dice: &mut Rng,
     ) -> f64 {
-        if expired && self.mode != Mode::ProbeRtt {
+        if expired && self.mode != Bbr3Mode::ProbeRtt {
             self.save(cwnd);
-            self.enter(Mode::ProbeRtt);
+            self.enter(Bbr3Mode::ProbeRtt);
             self.probe_until = None;
             self.probe.acks = AckPhase::Stopping;
             self.start_round(&news.sample);
         }
-        if self.mode != Mode::ProbeRtt {
+        if self.mode != Bbr3Mode::ProbeRtt {
             return cwnd;
         }
         match self.probe_until {
@@ -71,10 +71,10 @@ impl Bbr3 {
     fn leave_probe_rtt(&mut self, news: &RateNews, dice: &mut Rng) {
         self.bounds.forget_short();
         if !self.full.reached {
-            return self.enter(Mode::Startup);
+            return self.enter(Bbr3Mode::Startup);
         }
         self.go_down(news, dice);
-        self.enter(Mode::Cruise);
+        self.enter(Bbr3Mode::Cruise);
     }
 
     pub(super) fn probe_rtt_window(&self) -> f64 {

@@ -28,10 +28,10 @@ impl Path {
         for rate in [250.0, 500.0, 1000.0, 1000.0, 1000.0, 1000.0] {
             path.round(rate, 100, 0);
         }
-        assert_eq!(path.bbr.mode, Mode::Drain);
+        assert_eq!(path.bbr.mode, Bbr3Mode::Drain);
         // What Drain is to drain is what Down is to drain.
         path.round(1000.0, 50, 0);
-        assert_eq!(path.bbr.mode, Mode::Cruise);
+        assert_eq!(path.bbr.mode, Bbr3Mode::Cruise);
         path
     }
 
@@ -42,7 +42,7 @@ impl Path {
         let (news, prior) = (50, self.delivered);
         self.delivered += news;
         let rate = Some(SegmentRate::new(rate, Span::from_secs(1.0)));
-        let sample = Sample {
+        let sample = DeliverySample {
             news,
             delivered: self.delivered,
             prior: Some(prior),
@@ -95,7 +95,7 @@ fn startup_ends_by_losses() {
             path.bbr.bounds.learn(
                 &RateNews {
                     now: path.now,
-                    sample: Sample {
+                    sample: DeliverySample {
                         news: 1,
                         delivered,
                         prior: Some(0),
@@ -129,23 +129,23 @@ fn startup_ends_by_losses() {
 fn the_phases_of_probe_bw() {
     let mut path = Path::probing();
     let mut rounds = 0;
-    while path.bbr.mode == Mode::Cruise {
+    while path.bbr.mode == Bbr3Mode::Cruise {
         path.round(1000.0, 50, 0);
         rounds += 1;
         assert!(rounds < 60, "three seconds");
     }
     // The product is fifty segments: as many round trips of 50 ms are two seconds and a half.
     assert!((38..=51).contains(&rounds), "{rounds}");
-    assert_eq!((path.bbr.mode, path.pace()), (Mode::Refill, 1000.0));
+    assert_eq!((path.bbr.mode, path.pace()), (Bbr3Mode::Refill, 1000.0));
     path.round(1000.0, 50, 0);
-    assert_eq!((path.bbr.mode, path.pace()), (Mode::Up, 1250.0));
+    assert_eq!((path.bbr.mode, path.pace()), (Bbr3Mode::Up, 1250.0));
     for _ in 0..3 {
-        assert_eq!(path.bbr.mode, Mode::Up);
+        assert_eq!(path.bbr.mode, Bbr3Mode::Up);
         path.round(1000.0, 60, 0);
     }
-    assert_eq!((path.bbr.mode, path.pace()), (Mode::Down, 900.0));
+    assert_eq!((path.bbr.mode, path.pace()), (Bbr3Mode::Down, 900.0));
     path.round(1000.0, 50, 0);
-    assert_eq!(path.bbr.mode, Mode::Cruise);
+    assert_eq!(path.bbr.mode, Bbr3Mode::Cruise);
 }
 
 /// §5.5.10.2: 2 % lost while it probes sets the long-term bound to what was in flight, and ends the
@@ -154,15 +154,15 @@ fn the_phases_of_probe_bw() {
 fn a_loss_while_probing_sets_the_long_term_bound() {
     for (lost, bound) in [(2, f64::INFINITY), (3, 100.0)] {
         let mut path = Path::probing();
-        while path.bbr.mode != Mode::Up {
+        while path.bbr.mode != Bbr3Mode::Up {
             path.round(1000.0, 50, 0);
         }
         path.round(1000.0, 100, lost);
         assert_eq!(path.bbr.bounds.long, bound, "{lost}");
         if lost == 3 {
-            assert_eq!((path.bbr.mode, path.bbr.bounds.with_headroom()), (Mode::Down, 85.0));
+            assert_eq!((path.bbr.mode, path.bbr.bounds.with_headroom()), (Bbr3Mode::Down, 85.0));
             path.round(1000.0, 50, 0);
-            assert_eq!(path.bbr.mode, Mode::Cruise);
+            assert_eq!(path.bbr.mode, Bbr3Mode::Cruise);
             assert!(path.cwnd <= 85.0);
         }
     }
@@ -175,7 +175,7 @@ fn a_loss_while_cruising_bounds_for_the_short_term() {
     let mut path = Path::probing();
     path.round(1000.0, 50, 0);
     path.round(500.0, 50, 1);
-    assert_eq!(path.bbr.mode, Mode::Cruise);
+    assert_eq!(path.bbr.mode, Bbr3Mode::Cruise);
     // The best of this round trip and of the one before it, which got through.
     let short = path.bbr.bandwidth().segments_in(Span::from_secs(1.0));
     assert!((short - 1000.0).abs() < 1e-9, "{short}");
@@ -183,7 +183,7 @@ fn a_loss_while_cruising_bounds_for_the_short_term() {
     let short = path.bbr.bandwidth().segments_in(Span::from_secs(1.0));
     assert!((short - 700.0).abs() < 1e-9, "{short}");
     assert!(path.bbr.bounds.short() < 100.0);
-    while path.bbr.mode != Mode::Refill {
+    while path.bbr.mode != Bbr3Mode::Refill {
         path.round(700.0, 30, 0);
     }
     assert_eq!(path.bbr.bounds.short(), f64::INFINITY);

@@ -1,5 +1,5 @@
 //! CUBIC: by RFC 9438 (`rfc`), or as Linux does it in whole segments (`linux`).
-use super::{Acked, CongestionControl, Loss, SynAck};
+use super::{Acked, CongestionControl, LossSignal, SynAck};
 use crate::sources::tcp::{Rules, Tcp};
 
 mod hystart;
@@ -73,14 +73,14 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_loss(&mut self, loss: &Loss) -> f64 {
+    fn on_loss(&mut self, loss: &LossSignal) -> f64 {
         match self {
             Cubic::Rfc(cubic) => cubic.on_loss(loss),
             Cubic::Linux(cubic) => cubic.on_loss(loss.found),
         }
     }
 
-    fn on_rto(&mut self, loss: &Loss) -> f64 {
+    fn on_rto(&mut self, loss: &LossSignal) -> f64 {
         match self {
             Cubic::Rfc(cubic) => cubic.on_rto(loss),
             Cubic::Linux(cubic) => cubic.on_rto(loss.found),

@@ -2,7 +2,7 @@
 use tidegate::Time;
 
 use super::hystart::HyStart;
-use super::{Acked, CubicParams, FastConvergence, Loss, STEP, SlowStart};
+use super::{Acked, CubicParams, FastConvergence, LossSignal, STEP, SlowStart};
 
 /// CUBIC by the RFC, at work.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl RfcCubic {
     }
 
     /// What a loss leaves.
-    pub fn on_loss(&mut self, loss: &Loss) -> f64 {
+    pub fn on_loss(&mut self, loss: &LossSignal) -> f64 {
         self.hystart = None;
         let cwnd = loss.cwnd;
         let gives_way = self.fast == FastConvergence::On && cwnd < self.w_max;
@@ -66,7 +66,7 @@ impl RfcCubic {
     }
 
     /// What a timeout leaves. The next stage starts flat.
-    pub fn on_rto(&mut self, loss: &Loss) -> f64 {
+    pub fn on_rto(&mut self, loss: &LossSignal) -> f64 {
         let left = self.on_loss(loss);
         self.flat = true;
         left

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 
 use tidegate::{Span, Time};
 
-use super::{Acked, CongestionControl, Loss, Needs};
+use super::{Acked, CongestionControl, LossSignal, Needs};
 use crate::sources::tcp::Tcp;
 
 tidegate::params! {
@@ -104,7 +104,7 @@ impl CongestionControl for Ledbat {
         wanted.min(flight + self.allowed_increase).max(LEAST)
     }
 
-    fn on_loss(&mut self, loss: &Loss) -> f64 {
+    fn on_loss(&mut self, loss: &LossSignal) -> f64 {
         (loss.cwnd / 2.0).max(LEAST).min(loss.cwnd)
     }
 

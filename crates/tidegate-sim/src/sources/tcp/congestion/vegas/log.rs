@@ -5,7 +5,7 @@ use super::Sending;
 
 /// When a segment was last sent, and how many times it was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sent {
+pub(super) struct LastSent {
     pub at: Time,
     pub times: u32,
 }
@@ -13,7 +13,7 @@ pub(super) struct Sent {
 /// When the segments in flight were sent, each at its number modulo the length.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Log {
-    sent: Vec<Sent>,
+    sent: Vec<LastSent>,
 }
 
 impl Log {
@@ -21,7 +21,7 @@ impl Log {
         seq as usize & self.sent.len().wrapping_sub(1)
     }
 
-    pub fn get(&self, seq: u32) -> Option<Sent> {
+    pub fn get(&self, seq: u32) -> Option<LastSent> {
         self.sent.get(self.place(seq)).copied().filter(|sent| sent.times > 0)
     }
 
@@ -33,14 +33,14 @@ impl Log {
         }
         let place = self.place(seq);
         let times = if again { self.sent[place].times + 1 } else { 1 };
-        self.sent[place] = Sent { at: now, times };
+        self.sent[place] = LastSent { at: now, times };
     }
 
     /// Makes room up to `seq`; the receiver's window bounds it.
     #[cold]
     fn widen(&mut self, seq: u32, una: u32) {
         let old = std::mem::take(self);
-        self.sent = vec![Sent::default(); (seq - una + 1).next_power_of_two().max(16) as usize];
+        self.sent = vec![LastSent::default(); (seq - una + 1).next_power_of_two().max(16) as usize];
         for known in (una..seq).take(old.sent.len()) {
             let place = self.place(known);
             self.sent[place] = old.sent[old.place(known)];

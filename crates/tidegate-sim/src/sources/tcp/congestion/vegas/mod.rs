@@ -13,14 +13,14 @@
 //! selective acknowledgements (which neither has) what is to be repaired is known without all that.
 use tidegate::{ConfigError, Time};
 
-use super::{Acked, CongestionControl, Loss, Sending, SynAck, VegasCut, VegasLoss};
+use super::{Acked, CongestionControl, LossSignal, Sending, SynAck, VegasCut, VegasLoss};
 use crate::sources::tcp::{Rules, Tcp};
 
 mod fine_timeout;
 mod log;
 
 use fine_timeout::FineTimeout;
-use log::{Log, Sent};
+use log::{LastSent, Log};
 
 tidegate::params! {
     /// The parameters of Vegas.
@@ -129,7 +129,7 @@ impl Vegas {
     fn measure(&mut self, ack: &Acked) {
         let last = ack.una.saturating_sub(1);
         // The very first may be a SYN (ns-2 leaves it out, too).
-        if let Some(Sent { at, times: 1 }) = self.log.get(last).filter(|_| last > 0) {
+        if let Some(LastSent { at, times: 1 }) = self.log.get(last).filter(|_| last > 0) {
             let rtt = nanos(ack.now, at);
             self.sum += rtt;
             self.count += 1;
@@ -195,8 +195,8 @@ impl CongestionControl for Vegas {
         cwnd
     }
 
-    fn on_loss(&mut self, loss: &Loss) -> f64 {
-        let Some(Sent { at, times }) = self.log.get(loss.una) else { return loss.found / 2.0 };
+    fn on_loss(&mut self, loss: &LossSignal) -> f64 {
+        let Some(LastSent { at, times }) = self.log.get(loss.una) else { return loss.found / 2.0 };
         self.fine.back_off(times);
         self.worried = WORRIED;
         self.searching = false;
@@ -207,12 +207,12 @@ impl CongestionControl for Vegas {
         Vegas::leaves(loss.found.min(loss.inflated) as u64, times)
     }
 
-    fn on_ecn(&mut self, loss: &Loss) -> f64 {
+    fn on_ecn(&mut self, loss: &LossSignal) -> f64 {
         self.searching = false;
         loss.found / 2.0
     }
 
-    fn on_rto(&mut self, loss: &Loss) -> f64 {
+    fn on_rto(&mut self, loss: &LossSignal) -> f64 {
         self.searching = true;
         self.cut = Some(loss.now);
         self.left = 0.0;

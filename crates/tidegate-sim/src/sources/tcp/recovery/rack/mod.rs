@@ -4,7 +4,7 @@
 //! proportional rate reduction (RFC 9937).
 use tidegate::{Span, Time};
 
-use super::{Ack, Alarm, Burst, LossRecovery};
+use super::{AlarmOutcome, Burst, LossRecovery, RecoveryAck};
 use crate::sources::tcp::congestion::Repair;
 use crate::sources::tcp::connection::{Connection, Output, Phase};
 use crate::sources::tcp::rules::{RackStates, RuleSet};
@@ -13,7 +13,7 @@ mod linux;
 mod prr;
 mod segments;
 
-use prr::{Progress, Reduction};
+use prr::{AckProgress, Reduction};
 use segments::Segments;
 
 /// How long a receiver may hold an acknowledgement at worst. A probe of a single segment comes so
@@ -29,7 +29,7 @@ pub(in super::super) struct Rack {
     /// When to send a probe; [`Time::MAX`] for never.
     probe_at: Time,
     /// The probe that is under way.
-    probe: Option<Probe>,
+    probe: Option<TailLossProbe>,
     reduction: Reduction,
     doubt: Doubt,
     states: RackStates,
@@ -48,7 +48,7 @@ enum Doubt {
 
 /// A tail loss probe (RFC 8985 §7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Probe {
+struct TailLossProbe {
     /// One past the greatest number sent when it was.
     end: u32,
     /// Whether it repeats a segment.
@@ -71,7 +71,7 @@ impl Rack {
     /// Takes in what an acknowledgement says: how many segments have arrived that were not known to
     /// have.
     #[inline]
-    fn update(&mut self, connection: &mut Connection, ack: &Ack) -> u32 {
+    fn update(&mut self, connection: &mut Connection, ack: &RecoveryAck) -> u32 {
         match &mut connection.deliveries {
             None => self.segments.update(ack.now, ack.report),
             Some(deliveries) => {
@@ -109,7 +109,7 @@ impl Rack {
 
     /// Sets the window on its way down.
     fn reduce(&mut self, connection: &mut Connection, news: u32, lost: u32, advanced: bool) {
-        let progress = Progress { news, lost, advanced, pipe: self.segments.pipe() };
+        let progress = AckProgress { news, lost, advanced, pipe: self.segments.pipe() };
         let window = &mut connection.window;
         window.cwnd = self.reduction.window(&progress, window.ssthresh);
     }
@@ -183,13 +183,19 @@ impl Rack {
         let seq = if again { connection.max - 1 } else { connection.max };
         self.send(connection, now, seq, out);
         connection.set_timer(now);
-        self.probe = Some(Probe { end: connection.max, again });
+        self.probe = Some(TailLossProbe { end: connection.max, again });
     }
 
     /// Whether `ack` ends the probe. What it has repaired was a loss, and the window answers for it
     /// (RFC 8985 §7.4).
-    fn end_probe(&mut self, connection: &mut Connection, ack: &Ack, advanced: bool, news: u32) {
-        let Some(Probe { end, again }) = self.probe else { return };
+    fn end_probe(
+        &mut self,
+        connection: &mut Connection,
+        ack: &RecoveryAck,
+        advanced: bool,
+        news: u32,
+    ) {
+        let Some(TailLossProbe { end, again }) = self.probe else { return };
         let upto = ack.report.ack;
         if upto < end {
             return;
@@ -207,7 +213,12 @@ impl Rack {
 }
 
 impl LossRecovery for Rack {
-    fn on_ack(&mut self, connection: &mut Connection, ack: &Ack, _: &mut Vec<Output>) -> Burst {
+    fn on_ack(
+        &mut self,
+        connection: &mut Connection,
+        ack: &RecoveryAck,
+        _: &mut Vec<Output>,
+    ) -> Burst {
         let (now, upto) = (ack.now, ack.report.ack);
         let news = self.update(connection, ack);
         let advanced = upto > connection.una;
@@ -285,16 +296,21 @@ impl LossRecovery for Rack {
         self.reorder_at.min(self.probe_at)
     }
 
-    fn on_alarm(&mut self, connection: &mut Connection, now: Time, out: &mut Vec<Output>) -> Alarm {
+    fn on_alarm(
+        &mut self,
+        connection: &mut Connection,
+        now: Time,
+        out: &mut Vec<Output>,
+    ) -> AlarmOutcome {
         if self.reorder_at <= now {
             self.find_losses(connection, now, 0, false);
-            return Alarm::Fill;
+            return AlarmOutcome::Fill;
         }
         self.probe_at = Time::MAX;
         if connection.una < connection.max {
             self.send_probe(connection, now, out);
         }
-        Alarm::Done
+        AlarmOutcome::Done
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) struct Reduction {
 
 /// What an acknowledgement says during a reduction.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Progress {
+pub(super) struct AckProgress {
     /// How many segments have arrived.
     pub news: u32,
     /// How many are found lost.
@@ -31,8 +31,8 @@ impl Reduction {
     }
 
     /// The window on its way to `ssthresh` (RFC 9937 §6.2).
-    pub fn window(&mut self, progress: &Progress, ssthresh: f64) -> f64 {
-        let Progress { news, lost, advanced, pipe } = *progress;
+    pub fn window(&mut self, progress: &AckProgress, ssthresh: f64) -> f64 {
+        let AckProgress { news, lost, advanced, pipe } = *progress;
         let pipe = pipe as f64;
         self.delivered += news;
         let (delivered, sent) = (self.delivered as f64, self.sent as f64);

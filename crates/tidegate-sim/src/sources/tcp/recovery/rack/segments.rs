@@ -9,14 +9,14 @@ use std::collections::VecDeque;
 
 use tidegate::Time;
 
-use crate::sources::tcp::report::{Block, Report};
+use crate::sources::tcp::report::{Report, SackBlock};
 use crate::sources::tcp::rto::UNMEASURED;
 
 /// How many segments beyond a hole make it unnecessary to wait for reordering (RFC 8985 §6.2 step
 /// 4, DupThresh).
 const EVIDENCE: u32 = 3;
 
-/// What is known of a segment: bits of [`Segment::state`].
+/// What is known of a segment: bits of [`SentSegment::state`].
 mod state {
     /// The receiver holds it.
     pub const HELD: u8 = 1;
@@ -28,7 +28,7 @@ mod state {
 
 /// A segment sent and not acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
-struct Segment {
+struct SentSegment {
     /// When it was sent last, in nanoseconds, and the how-manieth transmission that was: several
     /// bear one time.
     sent: u64,
@@ -43,7 +43,7 @@ pub(super) struct Segments {
     una: u32,
     max: u32,
     /// Each at its number modulo the length.
-    segments: Vec<Segment>,
+    segments: Vec<SentSegment>,
     /// How many of them are held; of the others, how many count as lost, and how many are under
     /// way again; how many wait for that.
     held: u32,
@@ -88,7 +88,7 @@ impl Default for Segments {
 }
 
 impl Segments {
-    fn at(&mut self, seq: u32) -> &mut Segment {
+    fn at(&mut self, seq: u32) -> &mut SentSegment {
         let at = seq as usize & (self.segments.len() - 1);
         &mut self.segments[at]
     }
@@ -128,7 +128,7 @@ impl Segments {
     #[cold]
     fn widen(&mut self, seq: u32) {
         let room = ((seq - self.una) as usize + 1).next_power_of_two().max(64);
-        let mut wider = vec![Segment::default(); room];
+        let mut wider = vec![SentSegment::default(); room];
         for seq in self.una..self.max {
             wider[seq as usize & (room - 1)] = *self.at(seq);
         }
@@ -161,7 +161,7 @@ impl Segments {
             self.una += 1;
         }
         self.hole = self.hole.max(self.una);
-        for Block { from, to } in report.blocks {
+        for SackBlock { from, to } in report.blocks {
             for seq in from.max(self.una)..to.min(self.max) {
                 take(self, seq);
             }
@@ -171,7 +171,7 @@ impl Segments {
 
     /// The receiver has `seq`: whether that is news.
     fn arrived(&mut self, now: Time, seq: u32) -> bool {
-        let Segment { sent, serial, state: before } = *self.at(seq);
+        let SentSegment { sent, serial, state: before } = *self.at(seq);
         if before & state::HELD != 0 {
             return false;
         }
@@ -228,7 +228,7 @@ impl Segments {
     /// earlier (RFC 8985 §6.3).
     pub fn time_out(&mut self, now: Time) {
         for seq in self.una..self.max {
-            let Segment { sent, state, .. } = *self.at(seq);
+            let SentSegment { sent, state, .. } = *self.at(seq);
             let old = sent + self.rtt <= now.as_nanos();
             if state & state::HELD == 0 && (seq == self.una || old) {
                 self.lose(seq);

@@ -54,7 +54,7 @@ fn it_agrees_with_a_map() {
         }
         let mut report = Report::plain(una);
         if seq >= una {
-            report.blocks[0] = Block { from: seq, to: seq + 1 };
+            report.blocks[0] = SackBlock { from: seq, to: seq + 1 };
         }
         assert_eq!(rack.update(Time::from_nanos(now), &report), 1);
         let (lost, _) = rack.detect(Time::from_nanos(now), true);
