@@ -29,6 +29,7 @@ mod layout;
 #[cfg(feature = "full")]
 pub mod linux;
 pub mod nearest;
+mod open;
 #[cfg(feature = "full")]
 pub mod paper;
 #[cfg(feature = "full")]

@@ -9,7 +9,7 @@ const SFQ_DEPTH: u64 = 127;
 /// What a full packet takes of the kernel's memory (its `truesize`), in bytes: a buffer of 2 KiB
 /// and what describes it. Cake's `memlimit` counts that, not lengths.
 const MEMORY: u64 = 2304;
-/// The bits of the kernel's word: RED's greatest threshold and the weight of its average share them.
+/// The bits of the kernel's word: RED's greatest threshold and its average's weight share them.
 const WORD: u32 = 32;
 /// `tc` takes PIE's α and β in sixteenths.
 const SIXTEENTHS: f64 = 16.0;
@@ -179,8 +179,8 @@ impl TcWords<'_> {
     }
 }
 
-/// The weight 2^-w that `tc` finds for RED's average, as w: with it a burst of so many packets takes
-/// the average to `least` packets.
+/// The weight 2^-w that `tc` finds for RED's average, as w: with it a burst of so many packets
+/// takes the average to `least` packets.
 fn weight_bits(burst: u64, least: f64) -> Option<u32> {
     let above = burst as f64 + 1.0 - least;
     let mut weight = 0.5;

@@ -21,7 +21,7 @@ const POINT_LIMIT: u64 = 100_000;
 const PACKET_LIMIT: f64 = 1e10;
 
 /// Adds to the reader's problems what is inconsistent in `scenario`, which was read from `root`.
-pub(super) fn consistent(reader: &mut Reader<'_>, root: &Node, scenario: &mut Scenario) {
+pub(crate) fn consistent(reader: &mut Reader<'_>, root: &Node, scenario: &mut Scenario) {
     let mut look = ConsistencyCheck { reader, root };
     if let Network::Graph(graph) = &mut scenario.network {
         look.graph(graph);
@@ -40,7 +40,7 @@ pub(super) fn consistent(reader: &mut Reader<'_>, root: &Node, scenario: &mut Sc
 }
 
 /// Adds to the reader's problems why flows of `scenario` cannot have their places and routes.
-pub(super) fn laid_out(reader: &mut Reader<'_>, root: &Node, scenario: &mut Scenario) {
+pub(crate) fn laid_out(reader: &mut Reader<'_>, root: &Node, scenario: &mut Scenario) {
     let mut look = ConsistencyCheck { reader, root };
     if let Network::Graph(graph) = &mut scenario.network {
         look.graph(graph);

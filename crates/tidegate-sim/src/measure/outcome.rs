@@ -109,8 +109,8 @@ pub struct FlowOutcome {
     pub counters: Counters,
     /// Its data packets that links lost behind their queues.
     pub lost: Count,
-    /// Its packets' delay in queues; percentiles with [`Delays::Flows`](crate::Delays::Flows), good to an eighth; no
-    /// standard deviation.
+    /// Its packets' delay in queues; percentiles with [`Flows`](Plan::delays), good to an eighth;
+    /// no standard deviation.
     pub delay: Delay,
     /// The bytes delivered in each whole [`rate window`](Plan::rate_window).
     pub windows: Spread,
@@ -121,7 +121,7 @@ pub struct FlowOutcome {
     pub loss_runs: Option<u32>,
     /// When its latest transfer was finished; with [idle ways](crate::Network::idle_ways).
     pub finished: Option<Time>,
-    /// The gaps between its drops at the same queue, in nanoseconds; with [`Delays::Flows`](crate::Delays::Flows).
+    /// The gaps between its drops at the same queue, in nanoseconds; with [`Flows`](Plan::delays).
     pub drop_gaps: Spread,
 }
 
@@ -139,12 +139,12 @@ pub struct GroupOutcome {
     pub lost: Count,
     /// Its packets' delay in queues.
     pub delay: Delay,
-    /// Its packets' delays in queues; empty with [`Delays::Off`](crate::Delays::Off).
+    /// Its packets' delays in queues; empty with [`Off`](Plan::delays).
     pub delays: Histogram,
-    /// From sender to receiver, of packets delivered; empty with [`Delays::Off`](crate::Delays::Off).
+    /// From sender to receiver, of packets delivered; empty with [`Off`](Plan::delays).
     pub one_way: Delay,
-    /// Round-trip times: from sending a packet to its acknowledgement. Empty with [`Delays::Off`](crate::Delays::Off)
-    /// and for open-loop flows.
+    /// Round-trip times: from sending a packet to its acknowledgement. Empty with
+    /// [`Off`](Plan::delays) and for open-loop flows.
     pub round_trip: Delay,
     /// The gaps between drops of any of its packets at the same queue, in nanoseconds.
     pub drop_gaps: Spread,
@@ -208,7 +208,7 @@ pub struct LinkOutcome {
     pub drop_gaps: Spread,
     /// The gaps between its drops of data packets of each group.
     pub group_drop_gaps: Vec<Spread>,
-    /// Delays in the queue; empty with [`Delays::Off`](crate::Delays::Off).
+    /// Delays in the queue; empty with [`Off`](Plan::delays).
     pub delays: Histogram,
     /// The queue on the grid; `None` without a grid.
     pub series: Option<QueueSeries>,

@@ -203,7 +203,7 @@ impl Reader<'_> {
             return Some(Base { name: name.clone(), file, bytes: text.as_bytes().to_vec() });
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        match crate::scenario::bytes(&path) {
+        match crate::open::bytes(&path) {
             Ok(bytes) => Some(Base { name: stem, file: path.display().to_string(), bytes }),
             Err(why) => {
                 let why = format!("{why}; nor is there a shipped scenario of this name");

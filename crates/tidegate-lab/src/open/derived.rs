@@ -8,9 +8,6 @@ use tidegate::config::Params;
 use tidegate::{Seed, Size, Span};
 
 use self::tree::{below, keys, node, put};
-use super::chain::Chain;
-use super::consistent;
-use super::model::*;
 use crate::layout::{SeedPlan, base_round_trips, mean_round_trip};
 use crate::nearest::did_you_mean;
 use crate::problem::Problem;
@@ -18,6 +15,7 @@ use crate::reader::{
     Dimension, Expression, ExpressionFault, Node, Origin, Reader, Request, TomlDocument, UnitValue,
     Unknown, WantedKind, cut, scalar,
 };
+use crate::scenario::{Chain, Dumbbell, GroupParams, Network, RunSettings, Scenario, consistent};
 
 /// How many values may be derived one from the other.
 const CHAIN_LIMIT: usize = 32;
