@@ -286,7 +286,7 @@ def main():
         "compared, too: from the router's first device to the receiver's, less the line's delay. Acknowledgements (`ack`) go the other way;",
         "where the queue is theirs, what connections lose in the other is not judged.",
         "",
-        "[kernel-queues.md](kernel-queues.md) says what was made the same and what differs. `linux/cells.toml` has the set-ups.",
+        "[kernel-setup.md](kernel-setup.md) says what was made the same, [kernel-queues.md](kernel-queues.md) what differs. `linux/cells.toml` has the set-ups.",
     ]
     lines = []
     for cell in CELLS.values():
