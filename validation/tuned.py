@@ -480,7 +480,7 @@ def page(tables, cost, memory, seeds):
         f"**How this was made.** `make tuned` runs every queue in the simulator, {seeds} seeds of each setting, and writes this page.",
         "The link has 20 Mbit/s and a buffer of 100 ms. Users are connections of CUBIC with selective acknowledgements",
         "([the scenario](scenarios/tuned.toml)). Figures are means. The 95 % interval stands beside those that are",
-        "uncertain by more than a tenth. [Real TCP](README.md#the-gateway-against-the-simulator) has judged the simulator.",
+        "uncertain by more than a tenth. [Real TCP](gateway.md) has judged the simulator.",
         "",
         "A packet's time is from [the benchmark](../papers/comparison/cost.csv) (`make cost`), the loop included. A thousand flows send",
         "twice a link of 10 Gbit/s there, and a queue with classes has a hundred. Memory is what the queue keeps on the link of this",
