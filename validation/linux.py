@@ -280,13 +280,15 @@ def main():
         f"Written by `make validate-linux`, from `linux/results/{kept[-1].name}` ({package}, User-Mode Linux in simulated time).",
         "Mbit/s, frames counted whole. Kernel: mean ± standard deviation over its runs.",
         "Ours: mean ± half width of the 95 % interval over ten seeds.",
-        "The worst connection's figure is what it got of a fair share; `starved` got less than a tenth. Both are shown, not judged:",
-        "who starves is who shares a hash with a flood, and two runs say little of that. A group that gets less than a fiftieth of",
-        "the line on both sides is not compared, and the verdict says so. Where there is no flood, a frame's wait, loss and mark are",
-        "compared, too: from the router's first device to the receiver's, less the line's delay. Acknowledgements (`ack`) go the other way;",
-        "where the queue is theirs, what connections lose in the other is not judged.",
         "",
-        "[kernel-queues.md](kernel-queues.md) says what was made the same and what differs. `linux/cells.toml` has the set-ups.",
+        "- *Worst*: what the worst connection got of a fair share. *Starved* got less than a tenth. Both are shown, not judged:",
+        "  a connection starves if it shares a hash with a flood, and two runs say little of that.",
+        "- A group that gets less than a fiftieth of the line on both sides is not compared. The verdict says so.",
+        "- Without a flood, a frame's wait, loss and mark are compared, too. They count from the router's first device to the",
+        "  receiver's, less the line's delay.",
+        "- Acknowledgements (`ack`) go the other way. Where the queue is theirs, losses the other way are not judged.",
+        "",
+        "[kernel-setup.md](kernel-setup.md) says what was made the same, [kernel-queues.md](kernel-queues.md) what differs. `linux/cells.toml` has the set-ups.",
     ]
     lines = []
     for cell in CELLS.values():

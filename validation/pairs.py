@@ -280,8 +280,8 @@ Would another reading of the text, or two together, make a row hold that differs
 {earlier}
 ## What a full grid has
 
-It has the words that the queue's manual page lists and the numbers below: as run, each alone, and
-every two. {full} grids of {all} were run in full, {cells} cells. A queue refuses {refused} of these,
+It has the words that the queue's manual page lists and the numbers below. They are tried as run,
+each alone, and every two. {full} grids of {all} were run in full, {cells} cells. A queue refuses {refused} of these,
 where choices contradict each other. [pairs.csv](pairs.csv) has every cell. `make pairs` runs all.
 
 {numbers}

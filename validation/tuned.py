@@ -86,12 +86,12 @@ def wait(users):
 FIGURES = {
     "share": (
         share,
-        "users' goodput, % of their fair share, and behind the stroke the worst user's",
+        "Users' goodput, % of their fair share, and behind the stroke the worst user's",
     ),
     "even": (even, "Jain's index among the users, %"),
-    "slowest": (slowest, "the worst user's goodput, % of a fair share"),
-    "transfer": (transfer, "time within which 95 in 100 objects come, ms"),
-    "wait": (wait, "mean wait in the queue, ms"),
+    "slowest": (slowest, "The worst user's goodput, % of a fair share"),
+    "transfer": (transfer, "Time within which 95 in 100 objects come, ms"),
+    "wait": (wait, "Mean wait in the queue, ms"),
 }
 
 
@@ -133,7 +133,7 @@ QUESTIONS = (
     ),
     Question(
         "How many offenders",
-        "The same 40 Mbit/s from so many senders. A queue that remembers a few offenders forgets the others; one that takes "
+        "A flood of 40 Mbit/s from 1 to 64 senders. A queue that remembers a few offenders forgets the others. One that takes "
         "its time for each is late.",
         BASE,
         offenders((1, 4, 16, 64)),
@@ -141,8 +141,7 @@ QUESTIONS = (
     ),
     Question(
         "How many users",
-        "One flood of twice the line beside so many users: the more, the smaller a fair share, down to half a packet of "
-        "window each.",
+        "One flood of twice the line beside 4 to 400 users. With 400 a fair share is half a packet of window.",
         BASE,
         tuple(Column(str(n), (f"group.users.count={n}",)) for n in (4, 20, 100, 400)),
         "share",
@@ -157,7 +156,7 @@ QUESTIONS = (
     ),
     Question(
         "Far and near users",
-        "No flood; half of the twenty users have round trips of 24 ms, half of so much. What the worst of them gets.",
+        "No flood. Half of the twenty users have round trips of 24 ms, half have the column's. What the worst of them gets.",
         BASE,
         tuple(
             Column(
@@ -169,7 +168,7 @@ QUESTIONS = (
     ),
     Question(
         "ECN",
-        "Users who speak ECN beside a flood of twice the line that does not, and one that says it does and heeds no mark.",
+        "Columns name who speaks ECN. The flood sends twice the line. In the last column it says ECN too, and heeds no mark.",
         BASE,
         (
             Column("nobody"),
@@ -198,15 +197,15 @@ QUESTIONS = (
     ),
     Question(
         "Many connections of one client",
-        "A client with forty connections beside twenty users with one each. Told apart by connection it has two thirds of "
-        "the flows; told apart by source it is one.",
+        "A client has forty connections, twenty users have one each. By connection the client has two thirds of "
+        "the flows; by source it is one.",
         GREEDY,
         (Column("by connection", ("run.flow_key=five-tuple",)), Column("by source")),
         "slowest",
     ),
     Question(
         "What a packet waits",
-        "How long packets stay in the queue, without a flood and with one; the buffer holds 100 ms.",
+        "How long packets stay in the queue, without a flood and with one. The buffer holds 100 ms.",
         BASE,
         (Column("no flood", (ASLEEP,)), Column("flood")),
         "wait",
@@ -299,21 +298,15 @@ def good(question, figures):
     return [queue for queue, (mean, *_) in known.items() if mean >= best - NEAR]
 
 
-def told(question, table):
-    """What a table says, a line for each column."""
-    what = {
+def told(question, counts, queues):
+    """What a table's figures are, what bold means, and how many queues are bold in each column."""
+    well = {
         "share": f"users keep {PROTECTED:.0f} % or more, the worst of them {WORST:.0f} %",
         "transfer": "within a quarter of the fastest",
         "wait": "within a quarter of the shortest",
     }.get(question.figure, f"within {NEAR:.0f} points of the best")
-    lines = []
-    for number, column in enumerate(question.columns):
-        names = good(question, {queue: row[number] for queue, row in table.items()})
-        lines.append(
-            f"- {column.name}: {what}: "
-            + (", ".join(f"`{n}`" for n in names) if names else "**none**")
-        )
-    return lines
+    listed = ", ".join(map(str, counts))
+    return f"{FIGURES[question.figure][1]}. **Bold** ({listed} of {queues} queues): {well}."
 
 
 def section(question, table):
@@ -323,9 +316,9 @@ def section(question, table):
         good(question, {queue: row[number] for queue, row in table.items()})
         for number in range(len(names))
     ]
-    lines = [f"## {question.title}", "", question.why, "", *told(question, table), ""]
+    lines = [f"## {question.title}", "", question.why, ""]
     lines += [
-        f"In {FIGURES[question.figure][1]}:",
+        told(question, [len(names) for names in does], len(table)),
         "",
         "| queue | " + " | ".join(names) + " |",
         "|---" * (len(names) + 1) + "|",
@@ -472,28 +465,28 @@ def page(tables, cost, memory, seeds):
     lines = [
         "# The settings that presets were tuned on",
         "",
-        "Some presets `auto` were tuned on these settings, so no praise follows from them. [Which queue for what](../docs/study/choosing.md)",
-        "goes by the suites, and [unseen.md](unseen.md) by settings that nobody tuned on.",
-        "",
         "**In short.** Of the queues that do well in the most settings of a question, the four that cost least:",
         "",
         *answers(tables, cost, memory),
         "",
+        "Some presets `auto` were tuned on these settings, so no praise follows from them. [Which queue for what](../docs/study/choosing.md)",
+        "goes by the suites, and [unseen.md](unseen.md) by settings that nobody tuned on.",
+        "",
         "**Who protects users at all.** A queue protects users in a setting if they keep",
-        f"{PROTECTED:.0f} % of their fair share, and the worst of them {WORST:.0f} % of his. Settings with a flood, by question:",
+        f"{PROTECTED:.0f} % of their fair share, and the worst of them {WORST:.0f} % of a fair share. Settings with a flood, by question:",
         "",
         *first(tables, cost, memory, count),
         "",
         f"**How this was made.** `make tuned` runs every queue in the simulator, {seeds} seeds of each setting, and writes this page.",
         "The link has 20 Mbit/s and a buffer of 100 ms. Users are connections of CUBIC with selective acknowledgements",
         "([the scenario](scenarios/tuned.toml)). Figures are means. The 95 % interval stands beside those that are",
-        "uncertain by more than a tenth. Bold is what does well. What the simulator is worth beside real",
-        "TCP is [measured](README.md#the-gateway-against-the-simulator). A packet's time is from [the benchmark](../papers/comparison/cost.csv)",
-        "(`make cost`), the loop included, for a thousand flows of twice a link of 10 Gbit/s. A queue with classes has a hundred of them",
-        "there. Memory is what the queue keeps on the link of this page besides packets.",
+        "uncertain by more than a tenth. [Real TCP](gateway.md) has judged the simulator.",
         "",
-        "How users fare when one flood comes from 1, 4, 16 or 64 sources, in the simulator and on the gate's path, stands in",
-        "[attacks.md](attacks.md).",
+        "A packet's time is from [the benchmark](../papers/comparison/cost.csv) (`make cost`), the loop included. A thousand flows send",
+        "twice a link of 10 Gbit/s there, and a queue with classes has a hundred. Memory is what the queue keeps on the link of this",
+        "page besides packets.",
+        "",
+        "[attacks.md](attacks.md) has one flood from 1, 4, 16 or 64 sources, in the simulator and on the gate's path.",
         "",
     ]
     for question in QUESTIONS:

@@ -292,7 +292,7 @@ def main():
         "",
         "Written by `make unseen`. Every queue has its preset `auto`, frozen before this page was made.",
         "Presets that changed after these settings had been seen: `purge` (`weigh`, `spare`); new since: `tide`.",
-        "Of those two the figures prove nothing that was not known when they were chosen.",
+        "The figures of these two prove nothing new: they were known when the presets were chosen.",
         "[tuned.md](tuned.md) has the settings that some presets were tuned on.",
         "",
         *tables(

@@ -101,8 +101,8 @@ fn page(seconds: f64, samples: &[Sample], verdicts: &[Verdict]) -> String {
          By `make soak`: {:.0} minutes of a gate in network namespaces on one machine, at some 100 Mbit/s.\n\
          The kernel's TCP, long and short, cubic and reno, both ways, offers four fifths of the line.\n\
          A flood of one and a half times the line is there a third of the time.\n\
-         {} times the file was read again, each time with another queue and another rate.\n\
-         {} times an interface went down and came up again.\n\
+         The file was read again {} times, each time with another queue and another rate.\n\
+         An interface went down and came up again {} times.\n\
          A frame is counted at the far ends, by the kernel's program at the gate, and by the gate.\n\n\
          | | what | found |\n|---|---|---|\n",
         seconds / 60.0,
