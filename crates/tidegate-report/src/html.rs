@@ -250,9 +250,11 @@ fn scripts(page: &mut String, input: &ReportInput, library: Library) {
     );
     // The watch goes first: it must hear of errors in what follows.
     page.push_str(
-        "<script>window.addEventListener('error', function (e) { document.documentElement.dataset.error = e.message; });\
+        "<script>window.addEventListener('error', function (e) { \
+         document.documentElement.dataset.error = e.message; });\
          document.addEventListener('securitypolicyviolation', function (e) { \
-         document.documentElement.dataset.blocked = e.blockedURI || e.violatedDirective; });</script>\n",
+         document.documentElement.dataset.blocked = e.blockedURI || \
+         e.violatedDirective; });</script>\n",
     );
     library.write(page);
     library.draw(page);
