@@ -6,10 +6,10 @@
 //! into the file. The page's own policy (`Content-Security-Policy`) forbids it to load anything.
 //!
 //! ```
-//! use tidegate_report::{Document, html::{ReportInput, Run, render}};
+//! use tidegate_report::{Document, html::{ChartedResult, ReportInput, render}};
 //! let (scenario, label) = ("<b>flood".into(), "red".into());
 //! let result = Document { scenario, label, ..Document::default() };
-//! let runs = vec![Run::of(&result)];
+//! let runs = vec![ChartedResult::of(&result)];
 //! let page = render(&ReportInput { title: "A <flood>", runs, ..ReportInput::default() });
 //! assert!(page.starts_with("<!doctype html>"));
 //! assert!(page.contains("<h1>A &lt;flood&gt;</h1>") && !page.contains("<b>flood"));
