@@ -57,7 +57,8 @@ pub struct SimulationArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Whether --out writes report.html, which has about 1 MB
-    #[arg(long, value_name = "WHETHER", value_enum, default_value_t = ReportWanted::On, requires = "out")]
+    #[arg(long, value_name = "WHETHER", value_enum, default_value_t = ReportWanted::On,
+        requires = "out")]
     report: ReportWanted,
     /// Print the result as JSON (schema tidegate.result/1) instead of a table
     #[arg(long)]

@@ -77,9 +77,17 @@ pub fn queue_json(row: &Row) -> Value {
     let params: Vec<Value> = row
         .params
         .iter()
-        .map(|p| json!({"name": p.name, "symbol": p.symbol, "title": p.doc.trim(), "kind": p.kind, "range": (p.range)()}))
+        .map(|p| {
+            json!({
+                "name": p.name, "symbol": p.symbol, "title": p.doc.trim(), "kind": p.kind,
+                "range": (p.range)(),
+            })
+        })
         .collect();
-    json!({"name": row.name, "title": row.info.title, "paper": row.info.paper, "presets": presets, "params": params})
+    json!({
+        "name": row.name, "title": row.info.title, "paper": row.info.paper, "presets": presets,
+        "params": params,
+    })
 }
 
 fn unknown(name: &str) -> String {
@@ -175,8 +183,8 @@ fn parameters(row: &Row, link: &Link) -> Result<Vec<Block>, ShowError> {
     }
     blocks.extend(row.params.iter().map(|param| Block::Item(described(param))));
     blocks.push(Block::Text(format!(
-        "Values on a link of {} with a limit of {} and packets of {}. An empty cell means the value \
-         of `{}`:",
+        "Values on a link of {} with a limit of {} and packets of {}. An empty cell means the \
+         value of `{}`:",
         link.rate, link.limit, link.mean_packet, presets[0].0
     )));
     for (number, names) in presets.chunks(ABREAST).enumerate() {

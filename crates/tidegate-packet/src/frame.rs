@@ -116,8 +116,9 @@ impl fmt::Display for UnsupportedLinkType {
             write!(f, " ({name})")?;
         }
         f.write_str(
-            " cannot be read; Ethernet (1), raw IP (101), Linux cooked captures (113, 276), BSD loopback (0, 108), PPP (9, 50), \
-             Cisco HDLC (104) and IEEE 802.11 (105, with radiotap 127) can",
+            " cannot be read; Ethernet (1), raw IP (101), Linux cooked captures (113, 276), BSD \
+             loopback (0, 108), PPP (9, 50), Cisco HDLC (104) and IEEE 802.11 (105, with radiotap \
+             127) can",
         )
     }
 }

@@ -6,10 +6,10 @@
 //! into the file. The page's own policy (`Content-Security-Policy`) forbids it to load anything.
 //!
 //! ```
-//! use tidegate_report::{Document, html::{ReportInput, Run, render}};
+//! use tidegate_report::{Document, html::{ChartedResult, ReportInput, render}};
 //! let (scenario, label) = ("<b>flood".into(), "red".into());
 //! let result = Document { scenario, label, ..Document::default() };
-//! let runs = vec![Run::of(&result)];
+//! let runs = vec![ChartedResult::of(&result)];
 //! let page = render(&ReportInput { title: "A <flood>", runs, ..ReportInput::default() });
 //! assert!(page.starts_with("<!doctype html>"));
 //! assert!(page.contains("<h1>A &lt;flood&gt;</h1>") && !page.contains("<b>flood"));
@@ -250,9 +250,11 @@ fn scripts(page: &mut String, input: &ReportInput, library: Library) {
     );
     // The watch goes first: it must hear of errors in what follows.
     page.push_str(
-        "<script>window.addEventListener('error', function (e) { document.documentElement.dataset.error = e.message; });\
+        "<script>window.addEventListener('error', function (e) { \
+         document.documentElement.dataset.error = e.message; });\
          document.addEventListener('securitypolicyviolation', function (e) { \
-         document.documentElement.dataset.blocked = e.blockedURI || e.violatedDirective; });</script>\n",
+         document.documentElement.dataset.blocked = e.blockedURI || \
+         e.violatedDirective; });</script>\n",
     );
     library.write(page);
     library.draw(page);

@@ -360,8 +360,10 @@ mod tests {
 
     #[test]
     fn blocks_of_a_page() {
-        let page = "One\nline.\n\n- item\n  goes on\n- item\n\n  | a | b |\n  |---|:-:|\n  | 1 | 2 |\n\n\
-                    <!-- parameters: x -->\n| gone |\n<!-- end of parameters -->\n```\ncode\n\n# hidden\nmore\n```\n## End";
+        let page = "One\nline.\n\n- item\n  goes on\n- item\n\n  | a | b |\n  |---|:-:|\n  \
+                    | 1 | 2 |\n\n\
+                    <!-- parameters: x -->\n| gone |\n<!-- end of parameters -->\n```\n\
+                    code\n\n# hidden\nmore\n```\n## End";
         let expected = [
             Block::Text("One line.".into()),
             Block::Item("item goes on".into()),
@@ -423,7 +425,8 @@ mod tests {
     /// At each width from 40 on no line of a page is wider, of tables neither.
     #[test]
     fn a_page_is_no_wider_than_its_terminal() {
-        let markdown = "# name\n\nA *paragraph* of some words that goes on for more than a line.\n\n\
+        let markdown = "# name\n\nA *paragraph* of some words that goes on for \
+                        more than a line.\n\n\
                         - an item that goes on for a while, too, and has `code` in it\n\n\
                         | parameter | default | what it is |\n|---|---|---|\n\
                         | `limit` | 100 packets | the most that it holds at any time |\n\

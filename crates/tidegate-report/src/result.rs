@@ -5,9 +5,9 @@
 //! know. The JSON Schema is `schema/tidegate.result-1.json` in this crate, also as [`SCHEMA`].
 //!
 //! ```
-//! use tidegate_report::{Document, Figure, Group, Source};
+//! use tidegate_report::{Document, Figure, Group, PacketSource};
 //! let document = Document {
-//!     source: Source::Simulated,
+//!     source: PacketSource::Simulated,
 //!     scenario: "flood".into(),
 //!     groups: vec![Group {
 //!         name: "tcp".into(),

@@ -54,7 +54,9 @@ macro_rules! catalog {
         /// The parameters of any queue of the catalog.
         #[derive(Clone, Debug, PartialEq)]
         #[non_exhaustive]
-        pub enum AnyConfig { $(#[doc = concat!("`", stringify!($key), "`")] $variant(<$variant as Entry>::Config)),+ }
+        pub enum AnyConfig {
+            $(#[doc = concat!("`", stringify!($key), "`")] $variant(<$variant as Entry>::Config)),+
+        }
 
         /// Every queue, in the order of the documentation.
         pub const QUEUES: &[Row] = &[$(Row {
@@ -153,7 +155,9 @@ macro_rules! catalog {
 
             /// State besides the waiting packets at its largest, in bytes.
             pub fn state_bytes(&self, link: &Link) -> u64 {
-                match self { $(AnyConfig::$variant(c) => <$variant as Entry>::state_bytes(c, link)),+ }
+                match self {
+                    $(AnyConfig::$variant(c) => <$variant as Entry>::state_bytes(c, link)),+
+                }
             }
 
             /// The hash table of flows, if there is one: see [`Entry::hash_table`].
@@ -168,7 +172,9 @@ macro_rules! catalog {
 
             /// How long a flow stays in the same hash bucket: see [`Entry::bucket_lifetime`].
             pub fn bucket_lifetime(&self) -> Option<Span> {
-                match self { $(AnyConfig::$variant(c) => <$variant as Entry>::bucket_lifetime(c)),+ }
+                match self {
+                    $(AnyConfig::$variant(c) => <$variant as Entry>::bucket_lifetime(c)),+
+                }
             }
         }
     };

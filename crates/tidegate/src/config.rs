@@ -163,7 +163,8 @@ macro_rules! params {
         pub struct $name:ident {
             $(
                 $(#[doc = $doc:literal])+
-                $field:ident : $type:ty = $default:expr, $symbol:literal, $least:literal ..= $most:literal;
+                $field:ident : $type:ty = $default:expr, $symbol:literal,
+                    $least:literal ..= $most:literal;
             )*
         }
     ) => {
@@ -192,7 +193,11 @@ macro_rules! params {
                     $field: $type = $default;
                 )*
             }
-            { $( $crate::param!($field: $type, [$($doc),*], $($symbol, $least, $most)? in $base); )* }
+            {
+                $( $crate::param!(
+                    $field: $type, [$($doc),*], $($symbol, $least, $most)? in $base
+                ); )*
+            }
         }
 
         impl $name {

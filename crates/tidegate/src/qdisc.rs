@@ -83,7 +83,11 @@ impl Sink for NullSink {
 }
 
 macro_rules! reasons {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+    (
+        $(#[$doc:meta])* $name:ident {
+            $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)?
+        }
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]

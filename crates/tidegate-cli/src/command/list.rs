@@ -58,11 +58,16 @@ impl ListKind {
     fn json(self) -> Value {
         match self {
             ListKind::Queues => QUEUES.iter().map(show::queue_json).collect(),
-            ListKind::Sources => SOURCES.iter().map(|(name, what)| json!({"name": name, "title": what})).collect(),
+            ListKind::Sources => {
+                SOURCES.iter().map(|(name, what)| json!({"name": name, "title": what})).collect()
+            }
             ListKind::Scenarios => scenarios()
                 .map(|s| {
                     let queues: Vec<String> = s.compare.iter().map(ToString::to_string).collect();
-                    json!({"name": s.name, "title": s.title, "description": s.description, "compare": queues})
+                    json!({
+                        "name": s.name, "title": s.title, "description": s.description,
+                        "compare": queues,
+                    })
                 })
                 .collect(),
         }

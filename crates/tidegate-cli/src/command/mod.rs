@@ -30,8 +30,8 @@ use crate::failure::Failure;
 /// unresponsive flows, or on the packets of a capture. It says who got what against the fair share.
 ///
 /// A queue Q is written NAME[/PRESET][,param=value…][ as LABEL], as in "sfb", "red/paper,ecn=on" or
-/// "sfb/auto,bins=46 as SFB 46". The preset is `auto` if none is named. Every quantity has its unit: "10 Mbit/s", "50 ms", "200 kB", "40
-/// packets".
+/// "sfb/auto,bins=46 as SFB 46". The preset is `auto` if none is named. Every quantity has its
+/// unit: "10 Mbit/s", "50 ms", "200 kB", "40 packets".
 #[derive(Debug, Parser)]
 #[command(
     name = "tidegate",
@@ -55,7 +55,8 @@ Examples:
   tidegate paper list                  published experiments, and what we say of them
 
 Results go to standard output, everything else to standard error.
-Exit codes: 0 all is well; 1 a run or a write failed; 2 the arguments or a file are wrong, or a permission is missing; 130 stopped by Ctrl-C.",
+Exit codes: 0 all is well; 1 a run or a write failed; 2 the arguments or a file are wrong, or a \
+permission is missing; 130 stopped by Ctrl-C.",
     max_term_width = 120,
     subcommand_required = true,
     arg_required_else_help = true

@@ -49,7 +49,8 @@ enum PaperCommand {
 #[derive(Debug, clap::Args)]
 struct PaperOptions {
     /// Number of replications, 1 to 10000; without it, the paper's own, or 3 of a quick run
-    #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 10_000), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 10_000),
+        allow_negative_numbers = true)]
     seeds: Option<u32>,
     /// Few replications, and short ones where the paper's are long
     #[arg(long)]

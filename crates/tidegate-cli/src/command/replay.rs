@@ -36,7 +36,8 @@ const SHOWN: usize = 10;
 #[command(after_help = "\
 Examples:
   tidegate replay capture.pcapng --rate \"10 Mbit/s\" --queue sfb
-  tidegate replay capture.pcapng --rate 10Mbit/s --queue drop_tail --queue sfb --limit 125kB --out out/replay
+  tidegate replay capture.pcapng --rate 10Mbit/s --queue drop_tail \
+--queue sfb --limit 125kB --out out/replay
   tidegate replay capture.pcapng --rate 10Mbit/s --queue blue --flow-key source --json")]
 pub struct Args {
     /// The capture, a pcap or pcapng file, perhaps packed by gzip
@@ -52,16 +53,19 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     limit: Option<Size>,
     /// The usual length of a packet; queues turn bytes into packets and back by it
-    #[arg(long, value_name = "SIZE", default_value = "1000 B", value_parser = mean_packet, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SIZE", default_value = "1000 B", value_parser = mean_packet,
+        allow_hyphen_values = true)]
     mean_packet: Bytes,
     /// Which packets are one flow: five-tuple, source, destination, pair, or source-prefix/N
     #[arg(long, value_name = "K", default_value = "five-tuple")]
     flow_key: FlowKey,
     /// Seed of the queue's dice and of the flow hash
-    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = whole::<u64>(0, u64::MAX.into()), allow_negative_numbers = true)]
+    #[arg(long, value_name = "SEED", default_value_t = 1,
+        value_parser = whole::<u64>(0, u64::MAX.into()), allow_negative_numbers = true)]
     seed: u64,
     /// List so many flows in the result, those that offered most; the others are summed up as one
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = whole::<u32>(0, 1_000_000), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 1000,
+        value_parser = whole::<u32>(0, 1_000_000), allow_negative_numbers = true)]
     list: u32,
     /// Write result.json, series.json, both as Parquet, replay.toml and report.html into this
     /// directory

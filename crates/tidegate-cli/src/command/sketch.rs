@@ -36,10 +36,12 @@ Examples:
   tidegate sketch --quick --seeds 3 --seed 7 --json")]
 pub struct Args {
     /// Number of replications, 1 to 10000 [default: 20, with --quick 5]
-    #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 10_000), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 10_000),
+        allow_negative_numbers = true)]
     seeds: Option<u32>,
     /// Seed of the first replication; the others take the next ones
-    #[arg(long, value_name = "BASE", default_value_t = 1, value_parser = whole::<u64>(0, 4_000_000_000_000_000), allow_negative_numbers = true)]
+    #[arg(long, value_name = "BASE", default_value_t = 1,
+        value_parser = whole::<u64>(0, 4_000_000_000_000_000), allow_negative_numbers = true)]
     seed: u64,
     /// No more than 10 000 flows, and fewer replications
     #[arg(long)]
@@ -78,8 +80,10 @@ fn page(table: &SketchTable, flows: &[u64]) -> Page {
     page.add(Block::Heading("Cost".into()));
     page.add(Block::Table(costs(table)));
     page.add(Block::Text(format!(
-        "Errors are root mean squares over {}, relative to the flows that did send, at four packets a flow and at \
-         least 10 000; `N times` is an estimate of N times the truth. Of BLACK's state the buffer is not counted. Times are the least over the seeds, hashing included.",
+        "Errors are root mean squares over {}, relative to the flows that did send, at four \
+         packets a flow and at least 10 000; `N times` is an estimate of N times the truth. Of \
+         BLACK's state the buffer is not counted. Times are the least over the seeds, hashing \
+         included.",
         match table.seeds.len() {
             1 => "one seed".into(),
             n => format!("{n} seeds"),

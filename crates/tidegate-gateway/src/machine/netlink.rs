@@ -116,7 +116,10 @@ mod tests {
         let mut netlink = Netlink::open().unwrap();
         let links = netlink.ask(RouteNetlinkMessage::GetLink(LinkMessage::default())).unwrap();
         let loopback = LinkAttribute::IfName("lo".into());
-        let found = |l: &RouteNetlinkMessage| matches!(l, RouteNetlinkMessage::NewLink(l) if l.attributes.contains(&loopback));
+        let found = |message: &RouteNetlinkMessage| match message {
+            RouteNetlinkMessage::NewLink(link) => link.attributes.contains(&loopback),
+            _ => false,
+        };
         assert!(links.iter().any(found), "{links:?}");
         let mut nobody = LinkMessage::default();
         nobody.header.index = 0x7fff_fff0;

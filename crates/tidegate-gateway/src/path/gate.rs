@@ -5,19 +5,19 @@
 //! use tidegate_gateway::path::delay::DelayLine;
 //! use tidegate_gateway::path::gate::{Gate, Next};
 //! use tidegate_gateway::device::guard::Unguarded;
-//! use tidegate_gateway::path::lane::{Lane, Managed};
+//! use tidegate_gateway::path::lane::{Lane, LaneParts};
 //! use tidegate_gateway::device::memory::{Cable, cable};
 //! use tidegate_gateway::watch::meter::Meter;
-//! use tidegate_gateway::path::pool::Pool;
+//! use tidegate_gateway::path::pool::FramePool;
 //! use tidegate_gateway::device::port::Port;
 //! use tidegate_gateway::path::rehash::{Keys, Rehash};
 //! use tidegate_gateway::path::sort::Sorter;
-//! use tidegate_gateway::path::wire::Wire;
+//! use tidegate_gateway::path::wire::UnmanagedWire;
 //! use tidegate_packet::{FlowHasher, FlowKey};
 //!
 //! let link = Link::new("8 Mbit/s".parse()?, "10 packets".parse()?, "1000 B".parse()?)?;
-//! let pool = Pool::new(100, 1514);
-//! let lane = Managed {
+//! let pool = FramePool::new(100, 1514);
+//! let lane = LaneParts {
 //!     queue: catalog::config("drop_tail", None, &link)?.build(link, Rng::from_seed(1))?,
 //!     link,
 //!     sorter: Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), Default::default(), &[],
@@ -29,7 +29,7 @@
 //! };
 //! let (mut clients, inner) = cable(Cable::default());
 //! let (outer, mut servers) = cable(Cable::default());
-//! let wire = Wire::new(Span::ZERO, Pool::new(0, 1514));
+//! let wire = UnmanagedWire::new(Span::ZERO, FramePool::new(0, 1514));
 //! let mut gate = Gate::new(Lane::new(lane, ()), wire, inner, outer);
 //! clients.send(&[0; 1000])?;
 //! clients.send(&[1; 1000])?;

@@ -7,8 +7,8 @@
 //! Those beyond are touched only when frames wait so deep.
 //!
 //! ```
-//! use tidegate_gateway::path::pool::Pool;
-//! let mut pool = Pool::new(4, 1514);
+//! use tidegate_gateway::path::pool::FramePool;
+//! let mut pool = FramePool::new(4, 1514);
 //! let slot = pool.put(&[7; 600]).unwrap();
 //! assert_eq!(pool.bytes(slot), [7; 600]);
 //! assert!(pool.put(&[8; 600]).is_none(), "it needs three of the four cells, and one is left");

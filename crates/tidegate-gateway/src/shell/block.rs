@@ -5,8 +5,8 @@
 //! translated: a server sees which shell a packet comes from.
 //!
 //! ```
-//! use tidegate_gateway::shell::block::Block;
-//! let first = Block::ALL.parts().next().unwrap();
+//! use tidegate_gateway::shell::block::AddressBlock;
+//! let first = AddressBlock::ALL.parts().next().unwrap();
 //! assert_eq!((first.base().to_string(), first.command().to_string()),
 //!            ("100.64.0.1".into(), "100.64.0.2".into()));
 //! let within = first.parts().nth(1).unwrap();

@@ -134,8 +134,8 @@ fn halves(filled: usize, at_least: usize, of: usize) -> Vec<String> {
     match at_least {
         0 => {}
         n => notes.push(format!(
-            "Of {} of {} the round trip is known on one side only, and may be longer: taken for the \
-             others' median or {USUAL_RTT_MS} ms, or for what was seen where that is more.",
+            "Of {} of {} the round trip is known on one side only, and may be longer: taken for \
+             the others' median or {USUAL_RTT_MS} ms, or for what was seen where that is more.",
             count(n, "connection"),
             of
         )),

@@ -391,7 +391,8 @@ mod tests {
 
     fn starts(start: &str, count: u32) -> Vec<f64> {
         let text = format!(
-            "[network]\nrate = \"10 Mbit/s\"\nlimit = \"9 packets\"\n[[group]]\nname = \"g\"\nsource = \"cbr\"\n\
+            "[network]\nrate = \"10 Mbit/s\"\nlimit = \"9 packets\"\n\
+             [[group]]\nname = \"g\"\nsource = \"cbr\"\n\
              rate = \"1 kbit/s\"\ncount = {count}\nstart = {start}\n"
         );
         let scenario = Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap();

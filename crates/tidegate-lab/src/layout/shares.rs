@@ -108,16 +108,21 @@ mod tests {
         #[test]
         fn fair_shares_are_feasible_and_leave_nothing(
             capacity in prop::collection::vec(1.0f64..100.0, 1..6),
-            flows in prop::collection::vec((prop::collection::btree_set(0u32..6, 1..4), 0.1f64..80.0), 1..20),
+            flows in prop::collection::vec(
+                (prop::collection::btree_set(0u32..6, 1..4), 0.1f64..80.0), 1..20),
         ) {
             let links = capacity.len() as u32;
             let paths: Vec<Vec<u32>> = flows.iter().map(|(p, _)| {
                 let path: std::collections::BTreeSet<u32> = p.iter().map(|l| l % links).collect();
                 path.into_iter().collect()
             }).collect();
-            let claims: Vec<FlowDemand> = paths.iter().zip(&flows).map(|(p, f)| FlowDemand { path: p, demand: f.1, weight: 1.0 }).collect();
+            let claims: Vec<FlowDemand> = paths.iter().zip(&flows)
+                .map(|(p, f)| FlowDemand { path: p, demand: f.1, weight: 1.0 }).collect();
             let rates = max_min(&capacity, &claims);
-            let load = |l: u32| rates.iter().zip(&paths).filter(|(_, p)| p.contains(&l)).map(|(r, _)| r).sum::<f64>();
+            let on = |l: u32| {
+                rates.iter().zip(&paths).filter(move |(_, p)| p.contains(&l)).map(|(r, _)| *r)
+            };
+            let load = |l: u32| on(l).sum::<f64>();
             for l in 0..links {
                 prop_assert!(load(l) <= capacity[l as usize] * (1.0 + 1e-9));
             }
@@ -125,8 +130,9 @@ mod tests {
                 let met = rates[i] >= claim.demand * (1.0 - 1e-9);
                 // Otherwise it is one of the greatest on a link that is full.
                 let bound = claim.path.iter().any(|&l| {
-                    let greatest = rates.iter().zip(&paths).filter(|(_, p)| p.contains(&l)).map(|(r, _)| *r).fold(0.0, f64::max);
-                    load(l) >= capacity[l as usize] * (1.0 - 1e-9) && rates[i] >= greatest * (1.0 - 1e-9)
+                    let greatest = on(l).fold(0.0, f64::max);
+                    load(l) >= capacity[l as usize] * (1.0 - 1e-9)
+                        && rates[i] >= greatest * (1.0 - 1e-9)
                 });
                 prop_assert!(met || bound, "{i}: {rates:?}");
             }

@@ -166,8 +166,9 @@ impl FromStr for Printed {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Printed, String> {
-        const FORMS: &str = "must be a number, `<= N`, `>= N`, `< QUEUE`, `> QUEUE`, or `< N of QUEUE`, `> N of QUEUE`, with \
-                             ` @ SETTING` behind the queue if it is another's";
+        const FORMS: &str = "must be a number, `<= N`, `>= N`, `< QUEUE`, `> QUEUE`, or `< N of \
+                             QUEUE`, `> N of QUEUE`, with ` @ SETTING` behind the queue if it is \
+                             another's";
         let number =
             |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite()).ok_or(FORMS);
         if let Some(rest) = text.strip_prefix("<=") {

@@ -19,7 +19,7 @@
 //! with the capture.
 //!
 //! ```
-//! use tidegate_lab::replay::{Replay, replay};
+//! use tidegate_lab::replay::{ReplayJob, replay};
 //! # let dir = tempfile::tempdir()?;
 //! # let file = dir.path().join("two.pcap");
 //! # std::fs::write(&file, [
@@ -28,7 +28,7 @@
 //! #     &[10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 232, 3, 0, 0],
 //! #     &[11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 232, 3, 0, 0],
 //! # ].concat())?;
-//! let job = Replay::new(file, "10 Mbit/s".parse()?, vec!["drop_tail".parse()?]);
+//! let job = ReplayJob::new(file, "10 Mbit/s".parse()?, vec!["drop_tail".parse()?]);
 //! let replayed = replay(&job, &())?;
 //! let flows = replayed.outcomes[0].document.flows.as_ref().unwrap();
 //! assert_eq!(flows[0].packets.unwrap().delivered, 2);

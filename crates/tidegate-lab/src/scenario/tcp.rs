@@ -125,7 +125,8 @@ params! {
         /// The receiver's window: the most that may be in flight. The default is the most that
         /// Linux lets a receive buffer grow to by
         /// itself (32 MiB since 6.16).
-        window: Size = Size::Bytes(tidegate_sim::Tcp::RECEIVE_BUFFER.get()), "", 1 ..= 1_000_000_000_000u64;
+        window: Size = Size::Bytes(tidegate_sim::Tcp::RECEIVE_BUFFER.get()), "",
+            1 ..= 1_000_000_000_000u64;
         /// The congestion window to begin with.
         initial_window: Size = Size::Packets(2), "IW", 1 ..= 1_000_000_000_000u64;
         /// Whether the first round trip is spent on a SYN and its answer.

@@ -8,7 +8,7 @@
 //! use tidegate::catalog;
 //! use tidegate_lab::QueueSpec;
 //! use tidegate_lab::foreign::Foreign;
-//! use tidegate_lab::suite::{self, Asked, Length, Scores};
+//! use tidegate_lab::suite::{self, Scores, SuiteLength, SuiteRequest};
 //!
 //! // Any `Qdisc` will do; here one of the catalog's plays the stranger.
 //! let build = |link, dice| catalog::config("drr", None, &link)?.build(link, dice);
@@ -16,7 +16,8 @@
 //! let suite = suite::open("protection")?;
 //! let tests = suite.tests(&["P16".into()])?;
 //! let queues = vec![mine, "drop_tail".parse()?];
-//! let asked = Asked { suite: &suite, tests, queues, length: Length::Quick, seeds: Some(2) };
+//! let length = SuiteLength::Quick;
+//! let asked = SuiteRequest { suite: &suite, tests, queues, length, seeds: Some(2) };
 //! let results = suite::run(&asked, None, &())?;
 //! let scores = Scores::of(&suite, &results);
 //! assert_eq!(results.queues[scores.queues[0].queue].label(), "mine");

@@ -103,7 +103,8 @@ mod tests {
         assert_eq!((skips.packets(), skips.named().len()), (80, MOST_NAMED));
         let text = skips.to_string();
         let expected = "80 packets were skipped, of link types that cannot be read: \
-                        2 of interface 0 (`a\\u{1b}[2J`), link type 195 (IEEE 802.15.4); 2 of interface 1";
+                        2 of interface 0 (`a\\u{1b}[2J`), link type 195 (IEEE 802.15.4); 2 of \
+                        interface 1";
         assert!(text.starts_with(expected), "{text}");
         assert!(text.ends_with("; 16 of further interfaces"), "{text}");
     }

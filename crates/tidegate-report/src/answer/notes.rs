@@ -3,31 +3,37 @@
 use crate::{Document, Group, Unsettled, human};
 
 /// What must be known of every replay, in one line.
-pub const REPLAY: &str = "In a replay senders do not react: this is what each queue would have done to these packets, \
-                          not what would have become of the traffic.";
+pub const REPLAY: &str = "In a replay senders do not react: this is what each queue would have \
+                          done to these packets, not what would have become of the traffic.";
 
 /// Why goodput can exceed throughput.
-pub const GOODPUT: &str = "Goodput counts bytes when they are in order at the receiver, throughput when they arrive. \
-                           Where a gap is filled after the warm-up, goodput includes what had arrived behind the gap \
-                           before, so that of starved flows it can be above throughput.";
+pub const GOODPUT: &str = "Goodput counts bytes when they are in order at the receiver, throughput \
+                           when they arrive. Where a gap is filled after the warm-up, goodput \
+                           includes what had arrived behind the gap before, so that of starved \
+                           flows it can be above throughput.";
 
 /// Whether some group's goodput is above its throughput, so that [`GOODPUT`] must be said.
 pub fn goodput_exceeds(document: &Document) -> bool {
-    let exceeds = |g: &Group| matches!((g.goodput_bps, g.throughput_bps), (Some(g), Some(t)) if g.mean() > t.mean());
+    let exceeds = |g: &Group| {
+        let both = g.goodput_bps.zip(g.throughput_bps);
+        both.is_some_and(|(goodput, throughput)| goodput.mean() > throughput.mean())
+    };
     document.groups.iter().any(exceeds)
 }
 
 /// What the columns of the worst user and of the starved mean.
-pub const STARVED: &str = "Worst user: least of a fair share that one user of the group got, by goodput; starved: users with less \
-                           than a tenth of it. Both are means over seeds.";
+pub const STARVED: &str = "Worst user: least of a fair share that one user of the group got, by \
+                           goodput; starved: users with less than a tenth of it. Both are means \
+                           over seeds.";
 
 /// Why a ratio has no interval though there are seeds enough.
 pub const TOO_RARE: &str =
     "A loss without ± was seen too seldom, or in too few seeds, for an interval that holds.";
 
 /// How far intervals can be trusted (`tests/all/coverage.rs` of tidegate-lab measures it).
-pub const FEW_SEEDS: &str = "Intervals hold in 93 to 97 of 100 cases. Where runs fall in two kinds and one of them is seldom, few seeds \
-                             miss it: a median delay may hold in 31. Near 100 % utilization and Jain's index have none.";
+pub const FEW_SEEDS: &str = "Intervals hold in 93 to 97 of 100 cases. Where runs fall in two kinds \
+                             and one of them is seldom, few seeds miss it: a median delay may hold \
+                             in 31. Near 100 % utilization and Jain's index have none.";
 
 /// Whether there are intervals of few seeds, so that [`FEW_SEEDS`] must be said.
 pub fn few_seeds(documents: &[&Document]) -> bool {

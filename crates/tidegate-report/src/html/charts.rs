@@ -88,14 +88,16 @@ pub(super) fn flows(page: &mut String, input: &ReportInput) {
     };
     let _ = write!(
         page,
-        "<section>\n<h2>Every {one}</h2>\n<p class=\"what\">One bar per {one}: its throughput, in its group’s colour, \
-         against its fair share, the tick{split}. Bars that leave the picture bear their figure.</p>\n\
+        "<section>\n<h2>Every {one}</h2>\n<p class=\"what\">One bar per {one}: its throughput, in \
+         its group’s colour, against its fair share, the tick{split}. Bars that leave the picture \
+         bear their figure.</p>\n\
          <div class=\"legend\"><div data-legend=\"groups\" style=\"display:contents\"></div>\
-         <div class=\"choices\"><div class=\"choice\" data-choice=\"order\"><button type=\"button\" data-value=\"sorted\" \
-         aria-pressed=\"true\">sorted</button><button type=\"button\" data-value=\"index\" aria-pressed=\"false\">in order\
-         </button></div><div class=\"choice\" data-choice=\"scale\"><button type=\"button\" data-value=\"near\" \
-         aria-pressed=\"true\">near the fair share</button><button type=\"button\" data-value=\"full\" \
-         aria-pressed=\"false\">full scale</button></div></div></div>\n<div class=\"cards broad\">\n",
+         <div class=\"choices\"><div class=\"choice\" data-choice=\"order\"><button \
+         type=\"button\" data-value=\"sorted\" aria-pressed=\"true\">sorted</button><button \
+         type=\"button\" data-value=\"index\" aria-pressed=\"false\">in order</button></div><div \
+         class=\"choice\" data-choice=\"scale\"><button type=\"button\" data-value=\"near\" \
+         aria-pressed=\"true\">near the fair share</button><button type=\"button\" \
+         data-value=\"full\" aria-pressed=\"false\">full scale</button></div></div></div>\n<div class=\"cards broad\">\n",
     );
     for (i, run) in input.runs.iter().enumerate().filter(|(_, run)| !run.flows.is_empty()) {
         let shown = view::flows_shown(run.flows).len();
@@ -119,9 +121,10 @@ pub(super) fn over_time(page: &mut String, input: &ReportInput) {
         return;
     }
     page.push_str(
-        "<section>\n<h2>Over time</h2>\n<p class=\"what\">Throughput of each group (its fair share dashed), the queue \
-         and the delay it causes, and the queue’s inner state in its paper’s terms. One replication; the same scales \
-         for all queues, except for the inner state.</p>\n<div class=\"legend\" data-legend=\"groups\"></div>\n\
+        "<section>\n<h2>Over time</h2>\n<p class=\"what\">Throughput of each group (its fair share \
+         dashed), the queue and the delay it causes, and the queue’s inner state in its paper’s \
+         terms. One replication; the same scales for all queues, except for the inner \
+         state.</p>\n<div class=\"legend\" data-legend=\"groups\"></div>\n\
          <div class=\"cards broad\">\n",
     );
     for (i, run) in input.runs.iter().enumerate() {

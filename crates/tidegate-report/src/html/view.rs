@@ -325,7 +325,8 @@ mod tests {
             values in prop::collection::vec(prop::option::of(1.0..1e6f64), 1..50),
             step in 1..9usize,
         ) {
-            let line = Line { values: values.clone(), ..Line::new(SeriesQuantity::Queue, "q", "", []) };
+            let empty = Line::new(SeriesQuantity::Queue, "q", "", []);
+            let line = Line { values: values.clone(), ..empty };
             let view = line_view(&line, step);
             prop_assert_eq!(view.values.len(), values.len().div_ceil(step));
             for (shown, chunk) in view.values.iter().zip(values.chunks(step)) {

@@ -14,8 +14,9 @@ pub(super) fn svg(map: &HeatMap) -> String {
     let (width, height) =
         (LEFT + CELL.0 * map.columns.len() + 8, TOP + CELL.1 * map.rows.len() + 8);
     let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
-         font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect \
+         width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n\
          <text x=\"8\" y=\"20\" font-size=\"15\">{}</text>\n",
         escape(&map.title)
     );

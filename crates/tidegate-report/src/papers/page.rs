@@ -87,19 +87,20 @@ fn head(page: &mut String, kicker: &str, title: &str, made: &Made<'_>) {
 fn foot(page: &mut String, made: &Made<'_>) {
     let _ = write!(
         page,
-        "<section>\n<h2>How this was made</h2>\n<pre>{}</pre>\n<footer>Tidegate {}. Charts by Apache ECharts 6.1.0, \
-         Apache License 2.0.</footer>\n</section>\n</main>\n",
+        "<section>\n<h2>How this was made</h2>\n<pre>{}</pre>\n<footer>Tidegate {}. Charts by \
+         Apache ECharts 6.1.0, Apache License 2.0.</footer>\n</section>\n</main>\n",
         escape(made.command),
         escape(made.version)
     );
 }
 
 /// What the verdicts mean.
-const LEGEND: &str = "<p class=\"what\"><b>holds</b>: ours lies within the tolerance of what is printed, or the intervals \
-    lie apart in the order that is claimed. <b>holds under a reading</b>: not as run, but under a reading of the text that something else contradicts, as \
-    told beside its table. <b>differs</b>: it does not. <b>fitted</b>: it does, but a parameter was chosen on \
-    this very number, which proves nothing; <b>fitted, not met</b>: it does not all the same. <b>cannot be checked</b>: the \
-    reason is told.</p>\n";
+const LEGEND: &str = "<p class=\"what\"><b>holds</b>: ours lies within the tolerance of what is \
+    printed, or the intervals lie apart in the order that is claimed. <b>holds under a \
+    reading</b>: not as run, but under a reading of the text that something else contradicts, as \
+    told beside its table. <b>differs</b>: it does not. <b>fitted</b>: it does, but a parameter \
+    was chosen on this very number, which proves nothing; <b>fitted, not met</b>: it does not all \
+    the same. <b>cannot be checked</b>: the reason is told.</p>\n";
 
 fn index(papers: &[Reproduced], made: &Made<'_>) -> String {
     let mut page = String::with_capacity(100_000);

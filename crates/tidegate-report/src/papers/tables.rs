@@ -30,8 +30,8 @@ pub(super) fn table(page: &mut String, claims: &[&JudgedClaim], several: bool, o
         let _ = write!(page, "<th class=\"text\">{name}</th>");
     }
     page.push_str(
-        "<th>printed</th><th>ours</th><th>±</th><th class=\"text\">unit</th><th>ratio</th><th class=\"text\">verdict</th>\
-         <th class=\"text\">place</th></tr></thead>\n<tbody>\n",
+        "<th>printed</th><th>ours</th><th>±</th><th class=\"text\">unit</th><th>ratio</th><th \
+         class=\"text\">verdict</th><th class=\"text\">place</th></tr></thead>\n<tbody>\n",
     );
     for c in claims {
         page.push_str("<tr>");

@@ -4,7 +4,7 @@
 //! of their own, so that values of different settings are never taken together unawares.
 //!
 //! ```
-//! use tidegate_report::plot::{Kind, Plot, draw};
+//! use tidegate_report::plot::{Plot, PlotKind, draw};
 //! use tidegate_report::tidy::{Column, Tidy, Values};
 //! let numbers = |name: &str, unit: &str, values: &[f64]| {
 //!     Column::new(name, unit, "", Values::Number(values.iter().copied().map(Some).collect()))
@@ -17,11 +17,11 @@
 //! let plot = Plot {
 //!     x: Some("network.delay".into()),
 //!     y: Some("throughput_bps".into()),
-//!     ..Plot::new("rate", Kind::Lines)
+//!     ..Plot::new("rate", PlotKind::Lines)
 //! };
 //! let picture = draw(&plot, &table)?;
 //! assert!(picture.svg.contains("throughput (Mbit/s)") && picture.svg.contains("delay (ms)"));
-//! # Ok::<(), tidegate_report::plot::Refused>(())
+//! # Ok::<(), tidegate_report::plot::PlotRefused>(())
 //! ```
 mod axis;
 mod canvas;

@@ -3,8 +3,8 @@
 //! One file that works offline and runs no script: it is the same on a phone and on paper.
 //!
 //! ```
-//! use tidegate_report::suite::{self, Suite};
-//! let suite = Suite { title: "A <title>".into(), ..Suite::default() };
+//! use tidegate_report::suite::{self, SuiteResult};
+//! let suite = SuiteResult { title: "A <title>".into(), ..SuiteResult::default() };
 //! let page = suite::render(&suite);
 //! assert!(page.contains("<h1>A &lt;title&gt;</h1>") && !page.contains("<script"));
 //! ```

@@ -38,8 +38,8 @@ pub fn diff(diff: &Diff, shown: Shown, look: &Look) -> String {
     }
     if rows.iter().any(|row| row.verdict <= Likeness::Differs) {
         let legend = "** differs also by Holm's correction for so many figures; * differs, as \
-                      about one of twenty does by chance. Figures hang together: chance makes many of \
-                      them differ at once, or none.";
+                      about one of twenty does by chance. Figures hang together: chance makes many \
+                      of them differ at once, or none.";
         out += &wrapped(&format!("\n{legend}"), look);
     }
     out

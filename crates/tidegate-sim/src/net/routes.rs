@@ -223,8 +223,12 @@ impl Routes {
             // it would be worked out to its end at once.
             let sole_user = *plain
                 && in_order(back)
-                && matches!(there[..], [first, next, ..] if step(first, streams[0]).kind == StepKind::Enter
-                    && feeds[first as usize] == Feed::Sender && !step(next, streams[1]).is_free());
+                && matches!(
+                    there[..],
+                    [first, next, ..] if step(first, streams[0]).kind == StepKind::Enter
+                        && feeds[first as usize] == Feed::Sender
+                        && !step(next, streams[1]).is_free()
+                );
             let begin = steps.len() as u32;
             steps.extend(there.iter().zip(streams).map(|(&l, &s)| step(l, s)));
             let free =
@@ -237,11 +241,8 @@ impl Routes {
                 steps.push(Step::new(if sole_user { StepKind::Home } else { StepKind::Return }, 0));
                 via.extend(there.last().into_iter().chain(back));
             }
-            ways.push(FlowWays {
-                there: begin,
-                back: if back.is_empty() { 0 } else { turn },
-                sole_user,
-            });
+            let back = if back.is_empty() { 0 } else { turn };
+            ways.push(FlowWays { there: begin, back, sole_user });
         }
         let mut routes = Routes {
             steps,

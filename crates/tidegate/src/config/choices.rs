@@ -17,7 +17,11 @@ use crate::units::UnitError;
 /// ```
 #[macro_export]
 macro_rules! choices {
-    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+    (
+        $(#[$meta:meta])* pub enum $name:ident {
+            $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)?
+        }
+    ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]

@@ -2,8 +2,8 @@
 //! those of Linux's `cake`).
 //!
 //! ```
-//! use tidegate::{Ack, parts::ack_filter::{AckFilter, Acks}};
-//! let mut acks = Acks::new(AckFilter::Filter);
+//! use tidegate::{Ack, parts::ack_filter::{AckFilter, WaitingAcks}};
+//! let mut acks = WaitingAcks::new(AckFilter::Filter);
 //! for place in 0..3 {
 //!     acks.came(place, Some(&Ack::new(0xc0, 1_000 * (place + 1))));
 //! }

@@ -4,17 +4,17 @@
 //! The law judges packets that leave. It holds none, so one queue may follow it or a thousand.
 //!
 //! ```
-//! use tidegate::parts::cobalt_law::{Cobalt, CobaltLaw, Judgement};
+//! use tidegate::parts::cobalt_law::{CobaltJudgement, CobaltLaw, CobaltState};
 //! use tidegate::{Packet, Rng, Span, Time};
 //! let law = CobaltLaw::new(Span::from_millis(5), Span::from_millis(100));
-//! let (mut state, mut dice) = (Cobalt::default(), Rng::from_seed(1));
+//! let (mut state, mut dice) = (CobaltState::default(), Rng::from_seed(1));
 //! let mut judge = |ms| {
 //!     let now = Time::ZERO + Span::from_millis(ms);
 //!     state.judge(&law, now, Span::from_millis(6), false, &mut dice)
 //! };
-//! assert_eq!(judge(0), Judgement::Pass); // too long from now on
-//! assert_eq!(judge(99), Judgement::Pass);
-//! assert_eq!(judge(100), Judgement::Signal);
+//! assert_eq!(judge(0), CobaltJudgement::Pass); // too long from now on
+//! assert_eq!(judge(99), CobaltJudgement::Pass);
+//! assert_eq!(judge(100), CobaltJudgement::Signal);
 //! ```
 use crate::rng::Rng;
 use crate::units::{Span, Time};

@@ -6,7 +6,7 @@
 //! window. Otherwise it is the largest label of the window that ended.
 //!
 //! ```
-//! use tidegate::parts::fair_share::{Arrival, Capacity, FairShare, FairShareLaw};
+//! use tidegate::parts::fair_share::{FairShare, FairShareLaw, NodeCapacity, ShareArrival};
 //! use tidegate::parts::rate::RateEstimator;
 //! use tidegate::{Span, Time};
 //! let law = FairShareLaw::stoica1998(
@@ -14,11 +14,11 @@
 //!     Span::from_millis(200),
 //!     None,
 //! );
-//! let (mut node, capacity) = (FairShare::default(), Capacity { rate: 1e6, most: 1e6 });
+//! let (mut node, capacity) = (FairShare::default(), NodeCapacity { rate: 1e6, most: 1e6 });
 //! for n in 0..10_000u64 {
 //!     // 2 MB/s in packets of 1000 bytes, of four children of the same rate; none is dropped.
 //!     let now = Time::ZERO + Span::from_micros(500 * n);
-//!     let arrival = Arrival { now, len: 1000, dropped: false, short: false };
+//!     let arrival = ShareArrival { now, len: 1000, dropped: false, short: false };
 //!     node.count(&law, arrival);
 //!     node.judge(&law, arrival, 5e5, capacity);
 //! }

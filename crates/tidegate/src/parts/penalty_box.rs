@@ -2,10 +2,11 @@
 //! use.
 //!
 //! ```
-//! use tidegate::parts::penalty_box::{Kind, PenaltyBox};
+//! use tidegate::parts::penalty_box::{PenaltyBox, PenaltyBoxKind};
 //! use tidegate::{Link, Rate, Size, Time};
 //! let link = Link::new("10 Mbit/s".parse()?, "100 packets".parse()?, "1000 B".parse()?)?;
-//! let mut pauses = PenaltyBox::new(Kind::Spaced, Rate::from_bps(80_000), Size::Packets(2), &link);
+//! let rate = Rate::from_bps(80_000);
+//! let mut pauses = PenaltyBox::new(PenaltyBoxKind::Spaced, rate, Size::Packets(2), &link);
 //! let passed = (0..1000).filter(|ms| pauses.take(Time::from_nanos(ms * 1_000_000), 1000)).count();
 //! assert_eq!(passed, 10); // one each 100 ms
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -3,11 +3,11 @@
 //! flows that collide.
 //!
 //! ```
-//! use tidegate::{Packet, Rng, parts::spread::{Classes, Map, Spread}};
+//! use tidegate::{Packet, Rng, parts::spread::{Classifier, FlowSpread, Map}};
 //! let mut dice = Rng::from_seed(1);
-//! let spread = Spread::new(1024, &mut dice);
+//! let spread = FlowSpread::new(1024, &mut dice);
 //! assert!(spread.of(0xf10) < 1024 && spread.of(0xf10) == spread.of(0xf10));
-//! let given = Classes::new(Map::Class, 3, 1, &mut dice);
+//! let given = Classifier::new(Map::Class, 3, 1, &mut dice);
 //! let of = |class| given.of(&Packet::new(7, 1000).with_class(class));
 //! assert_eq!([1, 2, 3, 9].map(of), [1, 2, 2, 2]);
 //! ```
@@ -53,8 +53,8 @@ impl FlowSpread {
 /// there: packets of a flow stay in order.
 ///
 /// ```
-/// use tidegate::{Rng, parts::spread::Ways};
-/// let mut ways = Ways::new(8, 8, &mut Rng::from_seed(1)); // one set
+/// use tidegate::{Rng, parts::spread::HashWays};
+/// let mut ways = HashWays::new(8, 8, &mut Rng::from_seed(1)); // one set
 /// let mut busy = [false; 8];
 /// for flow in 0..8 {
 ///     let place = ways.take(flow, |place| busy[place]);

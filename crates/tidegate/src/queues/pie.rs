@@ -189,8 +189,8 @@ impl Entry for Pie {
         tc: "pie limit {limit:packets} target {target:us} tupdate {tupdate:us} alpha \
              {alpha:16ths} beta {beta:16ths}{ecn}",
         preset: DEFAULT_PRESET,
-        differs: "Linux's probability is a whole number, and its timer does not wait for packets. It \
-             goes by ticks: a kernel with 250 a second updates every 20 ms where 15 are set.",
+        differs: "Linux's probability is a whole number, and its timer does not wait for packets. \
+             It goes by ticks: a kernel with 250 a second updates every 20 ms where 15 are set.",
         whole: true,
     });
     const PRESETS: &'static [Preset<PieConfig>] = &[

@@ -73,9 +73,11 @@ fn named(lines: &PlanLines) -> Value {
 }
 
 fn document(EndedGate { config, plan, span, account, passed, recorded }: &EndedGate) -> Value {
-    let recorded = recorded
-        .as_ref()
-        .map(|r| json!({ "written": r.written, "unwritten": r.unwritten, "bytes": r.bytes, "trouble": r.trouble }));
+    let recorded = recorded.as_ref().map(|r| {
+        json!({
+            "written": r.written, "unwritten": r.unwritten, "bytes": r.bytes, "trouble": r.trouble,
+        })
+    });
     json!({
         "schema": "tidegate.gate/1",
         "link": config.name,

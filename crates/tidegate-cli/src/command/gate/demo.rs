@@ -49,10 +49,12 @@ pub struct Args {
     #[arg(long = "queue", value_name = "Q", default_values = QUEUES)]
     queues: Vec<QueueSpec>,
     /// How long is measured with each queue
-    #[arg(long, value_name = "TIME", default_value = "5 s", value_parser = within("100 ms", "1000 s"), allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "5 s",
+        value_parser = within("100 ms", "1000 s"), allow_hyphen_values = true)]
     duration: Span,
     /// How long everybody sends before that
-    #[arg(long, value_name = "TIME", default_value = "2 s", value_parser = within("0 s", "1000 s"), allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "2 s",
+        value_parser = within("0 s", "1000 s"), allow_hyphen_values = true)]
     warmup: Span,
     /// The gateway's rate
     #[arg(long, default_value = "100 Mbit/s", allow_hyphen_values = true)]
@@ -62,7 +64,8 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     limit: Option<Size>,
     /// How long every packet is under way, each way
-    #[arg(long, value_name = "TIME", default_value = "20 ms", value_parser = within("0 s", "1 s"), allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "20 ms", value_parser = within("0 s", "1 s"),
+        allow_hyphen_values = true)]
     delay: Span,
     /// What is one flow to the queue: five-tuple, source, destination, pair, or source-prefix/N
     #[arg(long, value_name = "K", default_value = "five-tuple")]
@@ -72,7 +75,8 @@ pub struct Args {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     rehash: Option<Rehash>,
     /// TCP connections, each from an address of its own
-    #[arg(long, value_name = "N", default_value = "8", value_parser = whole::<u16>(1, 100), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value = "8", value_parser = whole::<u16>(1, 100),
+        allow_negative_numbers = true)]
     tcp: u16,
     /// The congestion control of these connections, one that the kernel has. Given several times,
     /// there is a group of so many connections for each, which bears its name
@@ -83,7 +87,8 @@ pub struct Args {
     #[arg(long)]
     newreno: bool,
     /// Connections of a second group, `bbr`, if the kernel has that
-    #[arg(long, value_name = "N", default_value = "2", value_parser = whole::<u16>(0, 100), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value = "2", value_parser = whole::<u16>(0, 100),
+        allow_negative_numbers = true)]
     bbr: u16,
     /// The rate of the UDP flood; 0 bit/s for none
     #[arg(long, value_name = "RATE", default_value = "300 Mbit/s", allow_hyphen_values = true)]

@@ -50,12 +50,13 @@ fn described(paper: &Paper) -> Value {
             .collect();
         let claims = paper.claims.iter().filter(|claim| claim.experiment == e.id).count();
         json!({
-            "id": e.id, "place": e.place, "title": e.title, "settings": settings, "claims": claims, "unchecked": e.unchecked,
+            "id": e.id, "place": e.place, "title": e.title, "settings": settings,
+            "claims": claims, "unchecked": e.unchecked,
         })
     };
     let experiments: Vec<Value> = paper.experiments.iter().map(experiment).collect();
     json!({
-        "name": paper.folder, "key": paper.key, "title": paper.title, "authors": paper.authors, "venue": paper.venue,
-        "experiments": experiments,
+        "name": paper.folder, "key": paper.key, "title": paper.title, "authors": paper.authors,
+        "venue": paper.venue, "experiments": experiments,
     })
 }

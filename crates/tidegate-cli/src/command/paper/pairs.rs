@@ -100,14 +100,14 @@ fn paired(cells: &[PairsCell]) -> String {
     let mut page = Page::default();
     page.add(Block::Table(lines));
     page.render(&Look::stdout())
-        + "\nmet: claims that hold or are fitted, of those with a figure; gained, lost: against as run; factor: how far ours is off \
-           the printed numbers, in the root mean square.\n"
+        + "\nmet: claims that hold or are fitted, of those with a figure; gained, lost: against as \
+           run; factor: how far ours is off the printed numbers, in the root mean square.\n"
 }
 
 fn cell(cell: &PairsCell) -> Value {
     json!({
-        "choices": cell.choices.iter().map(ReadingChoice::to_string).collect::<Vec<_>>(), "met": cell.met.len(), "of": cell.of,
-        "gained": cell.gained, "lost": cell.lost, "factor": cell.factor, "refused": cell.refused,
-        "lines": cell.met,
+        "choices": cell.choices.iter().map(ReadingChoice::to_string).collect::<Vec<_>>(),
+        "met": cell.met.len(), "of": cell.of, "gained": cell.gained, "lost": cell.lost,
+        "factor": cell.factor, "refused": cell.refused, "lines": cell.met,
     })
 }

@@ -26,7 +26,14 @@ macro_rules! families {
     ($($kind:ident $stem:literal [$unit:literal] $labels:ident, $help:literal, $read:expr;)+) => {
         /// Every family, in the order of the page.
         pub const FAMILIES: &[Family] = &[
-            $(Family { stem: $stem, unit: $unit, kind: $kind, labels: $labels, help: $help, read: $read }),+
+            $(Family {
+                stem: $stem,
+                unit: $unit,
+                kind: $kind,
+                labels: $labels,
+                help: $help,
+                read: $read,
+            }),+
         ];
     };
 }
@@ -39,7 +46,9 @@ families! {
     Gauge "tidegate_resident_memory" ["bytes"] NONE, "Memory of the process that is not swapped out.",
         |s| alone(level(s.resident_bytes));
     Counter "tidegate_reloads" [""] OUTCOME, "How often the file of links was read again, by what came of it.",
-        |s| [("done", s.reloads.done), ("refused", s.reloads.refused)].map(|(what, n)| sample([what], Count(n))).into();
+        |s| [("done", s.reloads.done), ("refused", s.reloads.refused)]
+            .map(|(what, n)| sample([what], Count(n)))
+            .into();
     Gauge "tidegate_file_refused" [""] NONE, "1 if the file of links was not heeded when it was read last, else 0.",
         |s| alone(flag(s.reloads.last_error.is_some()));
     Gauge "tidegate_link_running" [""] LINK, "1 while frames are moved; 0 of a link that has ended alone.",
@@ -82,9 +91,15 @@ families! {
     Gauge "tidegate_link_rate" ["bytes_per_second"] WAY, "The rate that the managed link is set to.",
         |s| queues(s, |q| Some(per_second(q.rate_bps as f64)));
     Gauge "tidegate_queue_limit" ["bytes"] WAY, "How much may wait, if that is set in bytes.",
-        |s| queues(s, |q| match q.limit { Limit::Bytes(bytes) => Some(level(bytes)), Limit::Packets(_) => None });
+        |s| queues(s, |q| match q.limit {
+            Limit::Bytes(bytes) => Some(level(bytes)),
+            Limit::Packets(_) => None,
+        });
     Gauge "tidegate_queue_limit" ["packets"] WAY, "How much may wait, if that is set in packets.",
-        |s| queues(s, |q| match q.limit { Limit::Packets(packets) => Some(level(packets)), Limit::Bytes(_) => None });
+        |s| queues(s, |q| match q.limit {
+            Limit::Packets(packets) => Some(level(packets)),
+            Limit::Bytes(_) => None,
+        });
     Gauge "tidegate_queue_backlog" ["frames"] WAY, "Frames that wait in the queue and beside it.",
         |s| queues(s, |q| Some(level(q.backlog.frames)));
     Gauge "tidegate_queue_backlog" ["bytes"] WAY, "Their bytes on the wire, overhead included.",
@@ -94,12 +109,18 @@ families! {
 
     Gauge "tidegate_queue_state" [""] GAUGE, "What the queue shows of its inner state, pure numbers.",
         |s| gauges(s, &[""], 1.0);
-    Gauge "tidegate_queue_state" ["seconds"] GAUGE, "The same, times.", |s| gauges(s, &["s"], 1.0);
-    Gauge "tidegate_queue_state" ["bytes"] GAUGE, "The same, amounts.", |s| gauges(s, &["B", "bytes"], 1.0);
-    Gauge "tidegate_queue_state" ["bytes_per_second"] GAUGE, "The same, rates.", |s| gauges(s, &["bit/s"], 0.125);
-    Gauge "tidegate_queue_state" ["packets"] GAUGE, "The same, packets.", |s| gauges(s, &["packets"], 1.0);
-    Gauge "tidegate_queue_state" ["bins"] GAUGE, "The same, bins.", |s| gauges(s, &["bins"], 1.0);
-    Gauge "tidegate_queue_state" ["periods"] GAUGE, "The same, periods.", |s| gauges(s, &["periods"], 1.0);
+    Gauge "tidegate_queue_state" ["seconds"] GAUGE, "The same, times.",
+        |s| gauges(s, &["s"], 1.0);
+    Gauge "tidegate_queue_state" ["bytes"] GAUGE, "The same, amounts.",
+        |s| gauges(s, &["B", "bytes"], 1.0);
+    Gauge "tidegate_queue_state" ["bytes_per_second"] GAUGE, "The same, rates.",
+        |s| gauges(s, &["bit/s"], 0.125);
+    Gauge "tidegate_queue_state" ["packets"] GAUGE, "The same, packets.",
+        |s| gauges(s, &["packets"], 1.0);
+    Gauge "tidegate_queue_state" ["bins"] GAUGE, "The same, bins.",
+        |s| gauges(s, &["bins"], 1.0);
+    Gauge "tidegate_queue_state" ["periods"] GAUGE, "The same, periods.",
+        |s| gauges(s, &["periods"], 1.0);
 
     Counter "tidegate_class_received" ["frames"] CLASS, "Frames of the class that were offered to the queue.",
         |s| classes(s, |c| &c.received, frames);

@@ -239,7 +239,8 @@ proptest! {
                 prop_assert!((seconds - expected).abs() <= slack, "{text}: {seconds} {expected}");
             }
             (Err(why), None) => prop_assert!(
-                ["divides by zero", "cannot add", "cannot subtract"].iter().any(|w| why.contains(w)),
+                ["divides by zero", "cannot add", "cannot subtract"]
+                    .iter().any(|w| why.contains(w)),
                 "{}", why
             ),
             // What cancels exactly may not in floats.

@@ -2,6 +2,7 @@
 use tidegate::Span;
 use tidegate_sim::sources::tcp::EcnUse;
 
+use super::super::connection::Connection;
 use super::super::demand::When;
 use super::super::forge::Forge;
 use super::super::lowered::lowered;
@@ -143,8 +144,8 @@ impl OneGroup<'_, '_, '_> {
 
     fn source(&mut self) {
         let group = self.group;
-        if matches!(&group.source, Source::Finite(connection) if connection.tcp.data == Data::Endless)
-        {
+        let endless = |connection: &Connection| connection.tcp.data == Data::Endless;
+        if matches!(&group.source, Source::Finite(connection) if endless(connection)) {
             self.refuse(
                 "data",
                 "must be an amount, as in \"5 MB\"; what never ends is source = \"newreno\"",
@@ -251,8 +252,8 @@ impl OneGroup<'_, '_, '_> {
         match &self.scenario.network {
             Network::Dumbbell(..) => {
                 for key in ["from", "to"].into_iter().filter(|key| !ends(group, key).is_empty()) {
-                    let why = "is for [network] kind = \"graph\"; in a dumbbell flows go from left to \
-                               right";
+                    let why = "is for [network] kind = \"graph\"; in a dumbbell flows go from left \
+                               to right";
                     self.refuse(key, why);
                 }
             }

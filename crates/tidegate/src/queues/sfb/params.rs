@@ -120,7 +120,8 @@ crate::params! {
         /// Whether the hash functions change from time to time.
         rehash: RehashRule = RehashRule::Off, "", 0 ..= 0;
         /// How often they change.
-        rehash_interval: Span = Span::from_millis(2_000), "T_h", 1_000_000 ..= 86_400_000_000_000_u64;
+        rehash_interval: Span = Span::from_millis(2_000), "T_h",
+            1_000_000 ..= 86_400_000_000_000_u64;
         /// With rehash `double`: the last part of each interval in which the second set of bins
         /// learns, as a share.
         warm_up: Prob = Prob::ONE, "T_w / T_h", 0.0 ..= 1.0;
