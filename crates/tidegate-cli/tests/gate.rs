@@ -120,9 +120,8 @@ fn a_gate_ends_when_an_interface_is_taken_away() {
         let gate = net.start(&[]);
         net.rig.gateway.run(&["sh", "-ec", how]).unwrap();
         let (code, _, err) = gate.ended();
-        let told = "Z error: west: east is gone, and with it the gate: it was deleted or moved to another \
-            network namespace, so \
-                    that nothing can pass between it and west\n";
+        let told = "Z error: west: east is gone, and with it the gate: it was deleted or moved to \
+            another network namespace, so that nothing can pass between it and west\n";
         assert!(err.ends_with(told), "{err}");
         assert_eq!(code, 1);
         let left = net.rig.gateway.run(&["tc", "qdisc", "show", "dev", "west"]).unwrap();
@@ -357,7 +356,7 @@ fn unfinished_checksums_are_told_of_when_they_come() {
     assert!(!err.contains("east: ") && out.contains("checksum not filled in"), "{out}{err}");
 }
 
-/// What a gate is told that is to be refused.
+/// The arguments of a gate that is to be refused.
 const SETTINGS: [&str; 4] = ["--rate", "1mbit", "--queue", "drop_tail"];
 
 impl Net {

@@ -27,7 +27,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// A link of 400 kbit/s whose offenders are told of as soon as may be.
+    /// A link of 400 kbit/s whose offenders are reported as soon as the rules allow.
     fn says(&self, queue: &str) {
         let socket = self.path("gate.sock");
         let rules = "{ interval = \"100 ms\", after = 2, clear_after = 2 }";
@@ -54,7 +54,7 @@ impl Folder {
         snapshot
     }
 
-    /// The first document for which this holds.
+    /// The first document where this holds.
     fn until(&self, what: &str, holds: impl Fn(&Snapshot) -> bool) -> Snapshot {
         let end = now() + Span::from_secs(60.0);
         loop {

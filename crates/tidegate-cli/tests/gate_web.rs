@@ -141,7 +141,7 @@ fn a_picture_that_is_held_stays_and_names_are_no_markup() {
     page.is_well();
 }
 
-/// Whoever comes sees the last minutes, and no more than those.
+/// A browser that comes sees the last minutes, and no more than those.
 #[test]
 fn a_new_page_begins_with_the_past_and_forgets_what_is_old() {
     let Some(mut page) = Page::open() else { return };

@@ -1,5 +1,5 @@
-//! After warm-up a gate allocates nothing for any frame, nor to tell how it stands, and waits for
-//! no page of memory, which takes longer than a departure may be late. In a binary of its own,
+//! After warm-up a gate allocates nothing for any frame, nor to tell how it stands. It waits for no
+//! page of memory, since that takes longer than a departure may be late. In a binary of its own,
 //! because the allocator counts for all.
 #[path = "../../tidegate/tests/support/counting.rs"]
 mod counting;

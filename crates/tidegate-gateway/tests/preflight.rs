@@ -17,8 +17,8 @@ struct Rig {
 
 impl Rig {
     /// None, and a line that says why, where namespaces cannot be made. There is one at a time:
-    /// what another test starts has all that is open here until it is a program of its own, the
-    /// names by which interfaces are held too.
+    /// what another test starts has all that is open here until it is a program of its own. The
+    /// names that hold interfaces are open, too.
     fn new(test: &str) -> Option<Rig> {
         static TURN: Mutex<()> = Mutex::new(());
         if let Err(why) = possible() {
@@ -48,8 +48,8 @@ impl Rig {
         self.gate.run(&["sh", "-ec", command]).unwrap();
     }
 
-    /// Does `harm`, and expects `told` as the one finding. It can be forced unless `told` says that nothing can
-    /// work so; and the command that is named for it mends it.
+    /// Does `harm`, and expects `told` as the one finding. It can be forced unless `told` says that
+    /// nothing can work so; and the command that is named for it mends it.
     fn finds_and_mends(&self, harm: &str, told: &str) {
         self.shell(harm);
         let found = self.inspect(["if1", "if2"]);

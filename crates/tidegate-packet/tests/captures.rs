@@ -372,7 +372,7 @@ fn what_cannot_be_read_is_named() {
     assert_eq!(directory.to_string(), "`src` is a directory, not a capture file");
 }
 
-/// Three interfaces, of which the second and the third have link types that cannot be read.
+/// Three interfaces. The second and the third have link types that cannot be read.
 fn mixed(order: Order) -> Vec<Vec<u8>> {
     vec![
         section(order),
@@ -410,7 +410,8 @@ fn packets_of_unknown_link_types_are_skipped_counted_and_named() {
         assert_eq!(
             capture.skipped().to_string(),
             "3 packets were skipped, of link types that cannot be read: \
-             2 of interface 1 (`lowpan0`), link type 195 (IEEE 802.15.4); 1 of interface 2, link type 60000"
+             2 of interface 1 (`lowpan0`), link type 195 (IEEE 802.15.4); 1 of interface 2, link \
+        type 60000"
         );
     }
 }
@@ -423,7 +424,8 @@ fn a_capture_of_unknown_link_types_alone_is_refused() {
     let heard = [silent.clone(), enhanced(Little, 0, 1, 60, b"")].concat();
     let error = read(&heard[..]).1.unwrap();
     assert_eq!((error.fault, error.packets), (Fault::Unsupported, 0));
-    let expected = "1 packet was skipped, of link types that cannot be read: 1 of interface 0, link type 195 \
+    let expected = "1 packet was skipped, of link types that cannot be read: 1 of interface 0, \
+                    link type 195 \
                     (IEEE 802.15.4); link type 195 (IEEE 802.15.4) cannot be read; Ethernet (1)";
     assert!(error.to_string().starts_with(expected), "{error}");
     // A simple packet belongs to the first interface.
@@ -618,7 +620,7 @@ fn interfaces_are_limited() {
     assert!(why(&file(4097)).starts_with("more than 4096 interfaces in a section"));
 }
 
-/// A reader that gives a byte at a time, and an error of its own in the end.
+/// A reader that gives a byte at a time, and at last an error of its own.
 struct Drip<'a>(&'a [u8]);
 
 impl Read for Drip<'_> {
@@ -642,12 +644,23 @@ fn a_failing_reader_loses_nothing_that_came_before() {
     assert!(error.to_string().starts_with("cannot be read: the disk is on fire"), "{error}");
 }
 
+fn config() -> ProptestConfig {
+    ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() }
+}
+
+/// No packet is longer than a frame may be, or than it was on the wire.
+fn lengths_hold(packets: &[Read1]) -> bool {
+    packets.iter().all(|p| p.2.len() <= MAX_FRAME as usize && p.1 as usize >= p.2.len())
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn damage_anywhere_never_panics_and_leaves_what_came_before(
-        at in any::<prop::sample::Index>(), bytes in proptest::collection::vec(any::<u8>(), 1..6), kind in 0..4
+        at in any::<prop::sample::Index>(),
+        bytes in proptest::collection::vec(any::<u8>(), 1..6),
+        kind in 0..4,
     ) {
         let parts = match kind {
             0 => vec![
@@ -668,7 +681,7 @@ proptest! {
         let (after, _, _) = read(&file[..]);
         let untouched = read(&file[..at]).0.len();
         prop_assert_eq!(&before[..untouched], &after[..untouched]);
-        prop_assert!(after.iter().all(|p| p.2.len() <= MAX_FRAME as usize && p.1 as usize >= p.2.len()));
+        prop_assert!(lengths_hold(&after));
         prop_assert!(after.is_sorted_by_key(|p| p.0));
     }
 
@@ -682,7 +695,7 @@ proptest! {
             *byte = *new;
         }
         let (packets, _, _) = read(&file[..]);
-        prop_assert!(packets.iter().all(|p| p.2.len() <= MAX_FRAME as usize && p.1 as usize >= p.2.len()));
+        prop_assert!(lengths_hold(&packets));
         prop_assert!(packets.is_sorted_by_key(|p| p.0));
     }
 }

@@ -1,7 +1,7 @@
-//! A gate that works for long: the kernel's TCP at four fifths of the line, floods that come and
-//! go, a reload now and then by another queue at another rate, interfaces that flap. It must go on
-//! in one piece, account for every frame that came off the wire, and take no more memory at the end
-//! than in the middle.
+//! A gate that works for long. There is the kernel's TCP at four fifths of the line, floods come
+//! and go, interfaces flap. Now and then a reload sets another queue and another rate. It must go
+//! on in one piece and account for every frame that came off the wire. At the end it must take no
+//! more memory than in the middle.
 //!
 //! By itself half a minute, with a few queues. `make soak` is the long form: SOAK_SECONDS says how
 //! long, and what was seen goes to the folder SOAK_OUT as soak.md, soak.csv and two plots. Nothing

@@ -531,7 +531,7 @@ fn more_frames_than_the_device_takes_at_once_are_sent_all_the_same() {
     assert_eq!((rig.servers.all().unwrap().len(), rig.clients.all().unwrap().len()), (1000, 1000));
 }
 
-/// A promise that lapses when it is told to.
+/// A promise that lapses when the test says so.
 struct Lapsing {
     holds: bool,
     promise: PromiseState,

@@ -1,4 +1,4 @@
-//! What is told of gates that run: over cables in memory, by told times.
+//! What documents say of gates that run: over cables in memory, by times that the test sets.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -60,7 +60,7 @@ struct Rig {
     plan: GatePlan,
     now: Time,
     due: Time,
-    /// What was told of offenders.
+    /// The reports of offenders.
     told: Vec<String>,
 }
 

@@ -413,7 +413,7 @@ fn between_routers(mut draw: Draw) -> Network {
 
 /// A bottleneck, and acknowledgements that meet behind it at the same nanosecond: delays are
 /// multiples of a packet's transmission time. What comes back may do so at once, so that nothing
-/// may be late. With some seeds the ways are of more lengths than are told apart.
+/// may be late. With some seeds the ways have more lengths than the engine tells apart.
 fn gathering(seed: u64) -> Network {
     gathered(Draw::new(seed), seed)
 }
@@ -462,8 +462,8 @@ fn gathered(mut draw: Draw, seed: u64) -> Network {
     draw.network
 }
 
-/// Short transfers, one upon the other: what a receiver is told of may be two connections behind
-/// its sender.
+/// Short transfers, one upon the other: what a receiver knows may be two connections behind its
+/// sender.
 fn restless(seed: u64) -> Network {
     let mut draw = Draw::new(seed);
     let [a, b] = ["a", "b"].map(|name| draw.network.node(name));

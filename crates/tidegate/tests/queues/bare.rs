@@ -71,7 +71,7 @@ fn the_twin_gives_the_golden_probabilities() {
     }
 }
 
-/// 1000 bytes every 8 ms: 2577.2 B/s after the first interval, 125 000 B/s in the end.
+/// 1000 bytes every 8 ms: 2577.2 B/s after the first interval, 125 000 B/s at last.
 #[test]
 fn the_twin_gives_the_golden_rate() {
     let mut bare = NaiveBare::new(PAPER);
@@ -156,7 +156,7 @@ fn the_twin_forgets() {
 }
 
 // ---- the twin
-// ------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 /// Overload, idleness, flows that come and go (skewed shares and a short timeout), mixed sizes.
 fn drive(
@@ -278,7 +278,7 @@ fn twin_agrees_with_other_rules_of_growth() {
 }
 
 // ---- golden numbers
-// ------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 /// Drops of a packet that makes `queued` wait, of a flow alone (max_th 8000 B), in so many queues
 /// with dice of their own.
@@ -317,7 +317,7 @@ fn drops_are_a_power_of_the_share() {
     assert_eq!(drops_at(9000, 50), (0, 50));
 }
 
-/// 1000 B every 8 ms: 2577.2 B/s after the first gap, 125 000 B/s in the end.
+/// 1000 B every 8 ms: 2577.2 B/s after the first gap, 125 000 B/s at last.
 #[test]
 fn golden_rate() {
     let mut queue = bare(&[], papers_link(), Rng::from_seed(1));
@@ -414,7 +414,7 @@ fn contradictions_are_refused() {
 }
 
 // ---- the table
-// -----------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 /// Forgotten 1.5 s after the last packet that was let in: not earlier, and not while something
 /// waits.
@@ -436,7 +436,7 @@ fn idle_flows_are_forgotten() {
     assert_eq!(queue.policy().flows(), 0);
 }
 
-/// A refused packet does not keep its flow alive; one that is let in does.
+/// A refused packet does not keep its flow alive; one that is admitted does.
 #[test]
 fn only_what_is_let_in_keeps_a_flow() {
     for (len, flows) in [(9000, 0), (1000, 1)] {
@@ -499,9 +499,9 @@ fn beta_shrinks_only_above_the_fair_rate_and_the_target() {
     );
 }
 
-/// One flow on a link of 4000 B/s, K = 1 s, packets without a gap, each sent at once: adjusted at
-/// every third packet, when its rate is 1000, 4000 and 7000 B/s; always below the target. Without a
-/// reset of the count it is adjusted from there at each arrival and departure.
+/// One flow on a link of 4000 B/s, K = 1 s, packets without a gap, each sent at once. Beta is
+/// adjusted at every third packet, when its rate is 1000, 4000 and 7000 B/s. It is always below the
+/// target. Without a reset of the count it is adjusted from there at each arrival and departure.
 #[test]
 fn by_what_and_how_often_beta_grows() {
     let betas = |growth: &str, count: &str| {

@@ -172,9 +172,9 @@ impl Twinned {
         }
     }
 
-    /// Whether the longest line by weight that was seen, by its last packets, makes room for `len`
-    /// bytes of `class`: not where it is no longer than the newcomer's own line would be, and
-    /// not its only packet.
+    /// Whether the longest line by weight that was seen makes room for `len` bytes of `class`, with
+    /// its last packets. It does not where it is no longer than the newcomer's own line would be.
+    /// Its only packet stays.
     fn make_room(&mut self, class: usize, len: f64, victims: &[u32]) -> bool {
         let mut gone = vec![];
         let is_done = loop {
@@ -481,9 +481,9 @@ fn twin_agrees_where_updates_do_not_fill_the_interval() {
     assert!(seen.found > 100, "{}", seen.found);
 }
 
-/// Eqs. (1) and (2) as they show outside: of a class that is held and sends twice what is fair, as
-/// many packets are lost as the equations say (z test, false alarm 1e-6). m_fair stands still,
-/// gamma is 1 in the interval in which it is found.
+/// Eqs. (1) and (2) as they show outside. A class that is held and sends twice what is fair loses
+/// as many packets as they say (z test, false alarm 1e-6). Meanwhile m_fair stands still, and gamma
+/// is 1 in the interval in which it is found.
 #[test]
 fn losses_are_those_of_the_equations() {
     let link = support::link("8 Mbit/s", "1000000 packets", "1000 B");
@@ -536,9 +536,9 @@ fn losses_are_those_of_the_equations() {
     }
 }
 
-/// §III: three CBR flows at 4, 2 and 1 times the link among ten classes, the others at .09 of it:
-/// who sends too much gets what max-min gives, over a buffer that all share, and the others lose
-/// little of the first and nothing in the end.
+/// §III: three CBR flows at 4, 2 and 1 times the link among ten classes, the others at .09 of it.
+/// They share a buffer. A flow that sends too much gets what max-min gives. The others lose little
+/// at first and nothing later.
 #[test]
 fn floods_are_held_to_the_fair_share() {
     let link = support::link("8 Mbit/s", "100 packets", "1000 B");
@@ -568,8 +568,8 @@ fn floods_are_held_to_the_fair_share() {
     assert!(lost[3..].iter().all(|&lost| lost < 180), "2 % of 9000: {lost:?}");
 }
 
-/// §III-A: C = 10 among senders of 1, 4, 8 and 8 gives 3; by steps from wherever the last interval
-/// left it, and with weights 1, 1, 2, 4 shares of 1, 9/7 and so on.
+/// §III-A: C = 10 among senders of 1, 4, 8 and 8 gives 3; It goes by steps from wherever the last
+/// interval left it. With weights 1, 1, 2, 4 shares are 1, 9/7 and so on.
 #[test]
 fn the_twin_finds_r_fair() {
     for (weights, r_fair) in [([1.0, 1.0, 1.0, 1.0], 3.0), ([1.0, 1.0, 2.0, 4.0], 9.0 / 7.0)] {

@@ -110,8 +110,9 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
         ),
         (
             &LINK.replace("rate =", "rat ="),
-            "gate.toml:4:1: link.a.rat: no such key; a [[link]] knows name, in, out, back, delay, busy, drain, on_exit, record, \
-             record_limit, rate, limit, mean_packet, queue, flow_key, rehash, overhead, allow, class, offenders; did you mean `rate`?",
+            "gate.toml:4:1: link.a.rat: no such key; a [[link]] knows name, in, out, back, delay, \
+             busy, drain, on_exit, record, record_limit, rate, limit, mean_packet, queue, \
+             flow_key, rehash, overhead, allow, class, offenders; did you mean `rate`?",
         ),
         (
             &LINK.replace("rate =", "rat ="),
@@ -164,8 +165,8 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
         ),
         (
             &format!("{LINK}offenders = {{ factr = 2 }}"),
-            "link.a.offenders.factr: no such key; `offenders` knows interval, factor, after, clear_factor, clear_after; did \
-             you mean `factor`?",
+            "link.a.offenders.factr: no such key; `offenders` knows interval, factor, after, \
+             clear_factor, clear_after; did you mean `factor`?",
         ),
         (
             &format!("{LINK}offenders = {{ factor = 1.1 }}"),

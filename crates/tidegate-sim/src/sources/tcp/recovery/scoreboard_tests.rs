@@ -97,8 +97,8 @@ impl Course {
         Report { blocks, ..Report::plain(ack) }
     }
 
-    /// Both take the report in: each segment that arrived is told once, and those that it shows to
-    /// be lost are counted.
+    /// Both take the report in. Each segment that arrived is reported once, and those that it shows
+    /// to be lost are counted.
     fn update(&mut self, report: &Report) {
         let Course { board, naive, at, .. } = self;
         let before = naive.held.len() as u32;
