@@ -1,52 +1,19 @@
 //! What one value of a scenario must be to another, outside its groups: each refusal with its
 //! place and its words.
+use crate::parts::part;
 use crate::refusals::{accepted, changed, refused, refused_there, said, set};
 use tidegate_lab::Scenario;
 
-const DUMBBELL: &str = r#"
-[run]
-duration = "60 s"
-warmup = "10 s"
+const DUMBBELL: &str = concat!(
+    part!(minute),
+    "warmup = \"10 s\"\n",
+    part!(dumbbell),
+    part!(red),
+    part!(twenty),
+    part!(flood)
+);
 
-[network]
-rate = "10 Mbit/s"
-limit = "100 packets"
-
-[queue]
-name = "red"
-
-[[group]]
-name = "tcp"
-count = 20
-source = "newreno"
-
-[[group]]
-name = "flood"
-source = "cbr"
-rate = "20 Mbit/s"
-"#;
-
-const GRAPH: &str = r#"
-[network]
-kind = "graph"
-
-[[link]]
-from = "A"
-to = "B"
-rate = "45 Mbit/s"
-limit = "200 kB"
-
-[[link]]
-from = "B"
-to = "C"
-rate = "45 Mbit/s"
-
-[[group]]
-name = "tcp"
-source = "newreno"
-from = "A"
-to = "B"
-"#;
+const GRAPH: &str = concat!(part!(graph), part!(tcp), part!(a_to_b));
 
 #[test]
 fn the_unchanged_scenarios_are_accepted() {

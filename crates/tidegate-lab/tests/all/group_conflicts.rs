@@ -1,26 +1,10 @@
 //! What the values of a group must be to each other, to its source and to the network: each
 //! refusal with its place and its words.
+use crate::parts::part;
 use crate::refusals::{accepted, changed, refused, refused_there, said, set};
 use tidegate_lab::Scenario;
 
-const DUMBBELL: &str = r#"
-[run]
-duration = "60 s"
-
-[network]
-rate = "10 Mbit/s"
-limit = "100 packets"
-
-[[group]]
-name = "tcp"
-count = 20
-source = "newreno"
-
-[[group]]
-name = "flood"
-source = "cbr"
-rate = "20 Mbit/s"
-"#;
+const DUMBBELL: &str = concat!(part!(minute), part!(dumbbell), part!(twenty), part!(flood));
 
 const COUNT: &str = "count = 20";
 const CBR: &str = "source = \"cbr\"";

@@ -1,24 +1,15 @@
 //! What a group's source asks of the group's other values, and where its flows may go: each
 //! refusal with its place and its words.
 use crate::jobs::in_repository;
+use crate::parts::part;
 use crate::refusals::{accepted, changed, refused, refused_there, set};
 use tidegate_lab::Scenario;
 
-const DUMBBELL: &str = r#"
-[network]
-rate = "10 Mbit/s"
-limit = "100 packets"
-
-[[group]]
-name = "calm"
-source = "cbr"
-rate = "1 Mbit/s"
-
-[[group]]
-name = "flood"
-source = "cbr"
-rate = "20 Mbit/s"
-"#;
+const DUMBBELL: &str = concat!(
+    part!(dumbbell),
+    "\n[[group]]\nname = \"calm\"\nsource = \"cbr\"\nrate = \"1 Mbit/s\"\n",
+    part!(flood)
+);
 
 const GRAPH: &str = r#"
 [network]

@@ -1,39 +1,12 @@
 //! Links and short forms of networks: each refusal with its place and its words.
 use tidegate_lab::Scenario;
 
+use crate::parts::part;
 use crate::refusals::{accepted, changed, refused, refused_there, said};
 
-const DUMBBELL: &str = r#"
-[network]
-rate = "10 Mbit/s"
-limit = "100 packets"
+const DUMBBELL: &str = concat!(part!(dumbbell), part!(tfrc));
 
-[[group]]
-name = "g"
-source = "tfrc"
-"#;
-
-const GRAPH: &str = r#"
-[network]
-kind = "graph"
-
-[[link]]
-from = "A"
-to = "B"
-rate = "45 Mbit/s"
-limit = "200 kB"
-
-[[link]]
-from = "B"
-to = "C"
-rate = "45 Mbit/s"
-
-[[group]]
-name = "g"
-source = "tfrc"
-from = "A"
-to = "C"
-"#;
+const GRAPH: &str = concat!(part!(graph), part!(tfrc), part!(a_to_c));
 
 const CHAIN: &str = r#"
 [network]

@@ -2,6 +2,7 @@
 //! line, passes or says so on the first line of its manual page.
 use crate::jobs;
 use crate::jobs::scenario;
+use crate::markdown::tables;
 use tidegate::catalog::QUEUES;
 use tidegate_lab::suite::{self, Suite, SuiteCell};
 use tidegate_lab::{Job, QueueSpec, Scenario};
@@ -111,16 +112,12 @@ fn harms_in_the_suite() -> Vec<Harms> {
 const UNSEEN: &str = include_str!("../../../../validation/unseen.md");
 
 /// What its tables say of `queue`, by setting.
-fn elsewhere(tables: &'static str, queue: &str) -> Vec<[&'static str; 2]> {
-    let mut column = None;
+fn elsewhere(page: &str, queue: &str) -> Vec<[String; 2]> {
     let mut found = vec![];
-    for line in tables.lines().filter(|line| line.starts_with('|')) {
-        let fields: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-        if fields[0] == "setting" {
-            column = fields.iter().position(|field| field.trim_matches('`') == queue);
-        } else if let Some(column) = column.filter(|_| fields[0].contains("Mbit/s")) {
-            found.push([fields[0], fields[column]]);
-        }
+    for table in tables(page).iter().filter(|table| table.begins_with(&["setting"])) {
+        let Some(column) = table.column(queue) else { continue };
+        let settings = table.rows.iter().filter(|row| row[0].contains("Mbit/s"));
+        found.extend(settings.map(|row| [row[0].clone(), row[column].clone()]));
     }
     found
 }
@@ -144,7 +141,7 @@ fn with_those_elsewhere(queue: &str, mut harms: Harms) -> Harms {
         }
     }
     // Share, the worst user's and, where some starve, how many; of pages it is a time.
-    let starves = |[cell, figures]: &[&str; 2]| {
+    let starves = |[cell, figures]: &[String; 2]| {
         cell.ends_with(", no flood") && figures.split(" / ").count() == 3
     };
     let starve = elsewhere(floods, queue).iter().any(starves);

@@ -3,28 +3,10 @@ use proptest::prelude::*;
 use tidegate_lab::reader::{Node, TomlDocument, TomlValue};
 use tidegate_lab::{Override, Place, Scenario};
 
+use crate::parts::part;
 use crate::refusals::set;
 
-const BASE: &str = r#"
-[run]
-duration = "60 s"
-
-[network]
-rate = "10 Mbit/s"
-limit = "100 packets"
-
-[compare]
-queues = ["red", "sfb"]
-
-[[group]]
-name = "g"
-source = "cbr"
-rate = "1 Mbit/s"
-
-[[group]]
-name = "tcp"
-source = "newreno"
-"#;
+const BASE: &str = concat!(part!(minute), part!(dumbbell), part!(compare), part!(cbr), part!(tcp));
 
 fn sets(texts: &[&str]) -> Vec<Override> {
     texts.iter().map(|text| text.parse().unwrap()).collect()

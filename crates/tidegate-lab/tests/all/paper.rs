@@ -1,9 +1,9 @@
 //! Papers as they are read: what is shipped is right, what is wrong is told with its place.
 use std::path::Path;
 
-use crate::shipped::{everything, shipped};
-use tidegate_lab::paper::pairs::{self, PairsCell, PairsGrid, ReadingChoice};
-use tidegate_lab::paper::{self, ClaimVerdict, Folder, Length, Paper, PaperRequest};
+use crate::shipped::{everything, made, shipped};
+use tidegate_lab::paper::pairs::{self, Cell, Choice, Grid};
+use tidegate_lab::paper::{self, Asked, Folder, Length, Paper, Verdict};
 use tidegate_lab::{Progress, Watch};
 
 const SCENARIO: &str = r#"
@@ -101,14 +101,12 @@ fn folder(description: &str, claims: &str) -> Folder<'static> {
 }
 
 fn explained(description: &str, claims: &str, why: &str) -> Folder<'static> {
-    let file = |name: &'static str, text: &str| (name.into(), text.to_string().into());
-    let files = vec![
-        file("paper.toml", description),
-        file("printed.csv", claims),
-        file("x.toml", SCENARIO),
-        file("explained.toml", why),
-    ];
-    Folder { name: "small".into(), files }
+    made([
+        ("paper.toml", description),
+        ("printed.csv", claims),
+        ("x.toml", SCENARIO),
+        ("explained.toml", why),
+    ])
 }
 
 fn small() -> Paper {

@@ -1,50 +1,21 @@
 //! What queues must be to their links and packets to the queues: each refusal with its place and
 //! its words.
+use crate::parts::part;
 use crate::refusals::{accepted, changed, refused, refused_there, set};
 use tidegate_lab::Scenario;
 
-const DUMBBELL: &str = r#"
-[network]
-rate = "10 Mbit/s"
-limit = "100 packets"
+const DUMBBELL: &str = concat!(
+    part!(dumbbell),
+    part!(red),
+    part!(compare),
+    "\n[[group]]\nname = \"flood\"\nsource = \"cbr\"\nrate = \"90 Mbit/s\"\npacket = \"500 B\"\n"
+);
 
-[queue]
-name = "red"
-
-[compare]
-queues = ["red", "sfb"]
-
-[[group]]
-name = "flood"
-source = "cbr"
-rate = "90 Mbit/s"
-packet = "500 B"
-"#;
-
-const GRAPH: &str = r#"
-[network]
-kind = "graph"
-
-[[link]]
-from = "A"
-to = "B"
-rate = "45 Mbit/s"
-limit = "200 kB"
-
-[[link]]
-from = "B"
-to = "C"
-rate = "45 Mbit/s"
-limit = "9 packets"
-
-[[group]]
-name = "udp"
-source = "cbr"
-rate = "1 Mbit/s"
-packet = "500 B"
-from = "A"
-to = "C"
-"#;
+const GRAPH: &str = concat!(
+    part!(graph),
+    "limit = \"9 packets\"\n\n[[group]]\nname = \"udp\"\nsource = \"cbr\"\nrate = \"1 Mbit/s\"\npacket = \"500 B\"\n",
+    part!(a_to_c)
+);
 
 const LEAST: &str = "must hold at least one packet of the mean length";
 const MOST: &str = "must be at most 16777216 packets of the mean length";

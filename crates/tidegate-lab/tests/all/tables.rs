@@ -3,27 +3,16 @@
 use tidegate_lab::reader::FileKind;
 use tidegate_lab::{Place, Problem, Problems, Scenario};
 
+use crate::parts::part;
 use crate::refusals::{changed, refused, refused_there, said, set};
 
-const BASE: &str = r#"
-title = "A title"
-
-[run]
-duration = "60 s"
-
-[network]
-rate = "10 Mbit/s"
-limit = "100 packets"
-
-[queue]
-name = "red"
-
-[[group]]
-name = "g"
-count = 2
-source = "cbr"
-rate = "1 Mbit/s"
-"#;
+const BASE: &str = concat!(
+    "\ntitle = \"A title\"\n",
+    part!(minute),
+    part!(dumbbell),
+    part!(red),
+    "\n[[group]]\nname = \"g\"\ncount = 2\nsource = \"cbr\"\nrate = \"1 Mbit/s\"\n"
+);
 
 const GRAPH: &str = r#"
 [network]

@@ -4,21 +4,10 @@ use proptest::prelude::*;
 use tidegate_lab::Place;
 use tidegate_lab::reader::{Node, TomlDocument, TomlValue, cut};
 
+use crate::parts::part;
 use crate::refusals::{changed, refused, refused_there};
 
-const BASE: &str = r#"
-[run]
-duration = "60 s"
-
-[network]
-rate = "10 Mbit/s"
-limit = "100 packets"
-
-[[group]]
-name = "g"
-source = "cbr"
-rate = "1 Mbit/s"
-"#;
+const BASE: &str = concat!(part!(minute), part!(dumbbell), part!(cbr));
 
 const DURATION: &str = "duration = \"60 s\"";
 const NO_NUMBER: &str =
