@@ -1,5 +1,5 @@
-//! `validation/attacks.md` has every queue of the catalog, `validation/adversary.md` those that hash
-//! flows to places, and the pages that quote them say what they say.
+//! `validation/attacks.md` has every queue of the catalog, `validation/adversary.md` those that
+//! hash flows to places, and the pages that quote them say what they say.
 use std::fs;
 
 use tidegate::Link;
@@ -122,8 +122,8 @@ fn missing(pages: &Pages) -> Vec<String> {
     missing
 }
 
-/// Queue, whether the gate gives flows new keys, and what users get of the line in per cent under
-/// a flood at random and under one that was chosen by watching.
+/// Queue, whether the gate gives flows new keys, and what users get of the line in per cent. The
+/// first figure is under a flood at random, the second under one that was chosen by watching.
 fn watched(page: &str) -> Vec<(String, bool, i64, i64)> {
     let header = [
         "queue",

@@ -11,8 +11,8 @@ use tidegate_report::Document;
 /// Whether what came of a setting by the queue and by drop-tail is well.
 type Well = fn(&Document, &Document) -> bool;
 
-/// What the first line of a manual page says of a queue that does not pass, and how the cells are
-/// called that it does not pass: cells of the test `N` of the protection suite, if it has such.
+/// What the first line of a manual page says of a queue that does not pass, and the names of the
+/// cells that it does not pass. They are of the test `N` of the protection suite, if it has such.
 const HARMS: [(&str, &str, Well); 6] = [
     ("A lone connection does not fill its line.", "alone, ", fills),
     ("A lone connection with a round trip of 100 ms does not fill its line.", "", fills),
@@ -67,7 +67,7 @@ fn more(begins: &str) -> impl Iterator<Item = Scenario> {
     })
 }
 
-/// 95 % of the line, or what drop-tail gives but for a hundredth.
+/// 95 % of the line, or what drop-tail gives less a hundredth.
 fn fills(own: &Document, plain: &Document) -> bool {
     part(own) >= f64::min(0.95, part(plain) - 0.01)
 }

@@ -53,7 +53,7 @@ fn the_page_counts_what_the_results_say() {
     }
 }
 
-/// Every cause by which claims differ, with their number, in the row of its paper.
+/// Every cause why claims differ, with their number, in the row of its paper.
 #[test]
 fn the_page_says_why_claims_differ() {
     let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");

@@ -8,12 +8,25 @@ const DUMBBELL: &str = concat!(
     part!(dumbbell),
     part!(red),
     part!(compare),
-    "\n[[group]]\nname = \"flood\"\nsource = \"cbr\"\nrate = \"90 Mbit/s\"\npacket = \"500 B\"\n"
+    r#"
+[[group]]
+name = "flood"
+source = "cbr"
+rate = "90 Mbit/s"
+packet = "500 B"
+"#
 );
 
 const GRAPH: &str = concat!(
     part!(graph),
-    "limit = \"9 packets\"\n\n[[group]]\nname = \"udp\"\nsource = \"cbr\"\nrate = \"1 Mbit/s\"\npacket = \"500 B\"\n",
+    r#"limit = "9 packets"
+
+[[group]]
+name = "udp"
+source = "cbr"
+rate = "1 Mbit/s"
+packet = "500 B"
+"#,
     part!(a_to_c)
 );
 
