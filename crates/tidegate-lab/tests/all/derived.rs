@@ -1,5 +1,6 @@
 //! Values derived from others: each scenario against one in which they are worked out by hand.
-use tidegate_lab::{Override, Scenario, check};
+use crate::jobs::read;
+use tidegate_lab::{Scenario, check};
 
 const SCENARIO: &str = r#"
 [run]
@@ -32,8 +33,7 @@ start = "0.1 × run.duration"
 "#;
 
 fn parse(text: &str, sets: &[&str]) -> Result<Scenario, String> {
-    let sets: Vec<Override> = sets.iter().map(|set| set.parse().unwrap()).collect();
-    Scenario::parse(text.as_bytes(), "s.toml", &sets).map_err(|problems| problems.to_string())
+    read(text, sets).map_err(|problems| problems.to_string())
 }
 
 /// The same scenario with each line that begins with a key of `values` worked out.

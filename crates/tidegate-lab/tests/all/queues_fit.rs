@@ -1,8 +1,7 @@
 //! What queues must be to their links and packets to the queues: each refusal with its place and
 //! its words.
 use crate::parts::part;
-use crate::refusals::{accepted, changed, refused, refused_there, set};
-use tidegate_lab::Scenario;
+use crate::refusals::{accepted, changed, problems_of, refused, refused_there, set};
 
 const DUMBBELL: &str = concat!(
     part!(dumbbell),
@@ -154,7 +153,7 @@ fn packets_fit_the_watched_queue() {
     // Each group is looked at, and the default is refused at its group.
     let text = changed(&with("9 kB"), "\"1200 B\"", "\"1000 B\"")
         + "[[group]]\nname = \"tcp\"\nsource = \"newreno\"\npacket = \"1500 B\"\n";
-    let told = Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_err();
+    let told = problems_of(&text);
     let fields: Vec<&str> = told.list().iter().map(|p| p.field.as_str()).collect();
     assert_eq!(fields, ["group.flood.packet", "group.tcp.packet"]);
 }

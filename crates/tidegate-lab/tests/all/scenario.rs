@@ -60,8 +60,7 @@ to = ["B", "C"]
 "#;
 
 fn parse(text: &str, sets: &[&str]) -> Result<Scenario, Problems> {
-    let sets: Vec<Override> = sets.iter().map(|s| s.parse().unwrap()).collect();
-    Scenario::parse(text.as_bytes(), "dir/flood.toml", &sets)
+    Scenario::parse(text.as_bytes(), "dir/flood.toml", &crate::jobs::overrides(sets))
 }
 
 fn refused(text: &str, sets: &[&str]) -> Problem {

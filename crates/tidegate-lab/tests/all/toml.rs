@@ -5,7 +5,7 @@ use tidegate_lab::Place;
 use tidegate_lab::reader::{Node, TomlDocument, TomlValue, cut};
 
 use crate::parts::part;
-use crate::refusals::{changed, refused, refused_there};
+use crate::refusals::{changed, problems_of, refused, refused_there};
 
 const BASE: &str = concat!(part!(minute), part!(dumbbell), part!(cbr));
 
@@ -164,8 +164,8 @@ fn a_place_is_shown_as_a_terminal_can() {
     // Lines that end as Windows has them, a tab, and letters of several bytes before the place.
     let text = BASE.replace('\n', "\r\n");
     let text = changed(&text, DURATION, "\tseeds = 0 # Häuser");
-    let doc = TomlDocument { file: "s.toml", text: &text, sets: &[] };
-    let told = tidegate_lab::Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_err();
+    let doc = Document { file: "s.toml", text: &text, sets: &[] };
+    let told = problems_of(&text);
     let why = "must lie in 1 to 10000";
     let shown =
         format!("s.toml:3:10: run.seeds = 0: {why}\n 3 |  seeds = 0 # Häuser\n   |          ^");
@@ -173,7 +173,7 @@ fn a_place_is_shown_as_a_terminal_can() {
     assert!(doc.read().is_ok());
     // What is far to the right is left out.
     let text = changed(BASE, DURATION, &format!("seeds = 0 # {}", "x".repeat(500)));
-    let told = tidegate_lab::Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_err();
+    let told = problems_of(&text);
     let Place::Line { text, column, width, .. } = &told.list()[0].place else { panic!("{told}") };
     assert_eq!((text.chars().count(), *column, *width), (8 + 160, 9, 1));
 }
