@@ -32,7 +32,8 @@ fn values_that_cannot_be() {
         assert!(SMALL.contains(from), "{from}");
         home.write("wrong.toml", SMALL.replacen(from, to, 1));
         for command in ["run", "check"] {
-            home.refuses(2, &[command, "wrong.toml"], &[&["error: wrong.toml:"], &words].concat());
+            let words = [&["error: wrong.toml:"][..], &words].concat();
+            home.refuses(2, &[command, "wrong.toml"], &words);
         }
     }
 }

@@ -288,11 +288,11 @@ mod tests {
     /// is a flow, a class, and how often the queue's key was another.
     type Places = BTreeMap<(u64, u16, u32), VecDeque<u32>>;
 
-    /// A queue with frames that wait, and what is known of them without `Waiting`.
+    /// A queue with frames that wait, and what is known of them without `WaitingFrames`.
     struct Course {
         seed: u64,
         dice: Rng,
-        waiting: Waiting,
+        waiting: WaitingFrames,
         places: Places,
         free: Vec<u32>,
         /// Where frames are: the flow, the class and the arrival of the frame in each slot.
@@ -309,7 +309,7 @@ mod tests {
             Course {
                 seed,
                 dice: Rng::from_seed(seed),
-                waiting: Waiting::new(SLOTS / 2),
+                waiting: WaitingFrames::new(SLOTS / 2),
                 places: Places::new(),
                 free: (0..SLOTS / 2).collect(),
                 held: vec![None; SLOTS as usize],
@@ -337,7 +337,7 @@ mod tests {
 
         fn grows(&mut self) {
             self.free.extend(SLOTS / 2..SLOTS);
-            drop(self.waiting.grow(Waiting::new(SLOTS), SLOTS / 2));
+            drop(self.waiting.grow(WaitingFrames::new(SLOTS), SLOTS / 2));
         }
 
         fn comes(&mut self, step: u64) {

@@ -17,8 +17,8 @@ use tidegate_gateway::path::overhead::Overhead;
 use tidegate_gateway::path::pool::FramePool;
 use tidegate_gateway::path::rehash::{Keys, Rehash};
 use tidegate_gateway::path::sort::Sorter;
-use tidegate_gateway::path::wire::Wire;
-use tidegate_gateway::watch::counters::{Counters, Loss, Tally};
+use tidegate_gateway::path::wire::UnmanagedWire;
+use tidegate_gateway::watch::counters::{DirectionCounters, LossReason, Tally};
 use tidegate_gateway::watch::meter::Meter;
 use tidegate_gateway::watch::observer::Observer;
 use tidegate_gateway::watch::offenders::OffenderRules;
@@ -222,7 +222,7 @@ fn what_was_received_is_sent_or_lost_for_a_reason_or_held_under_every_queue() {
 
 /// Twenty thousand frames of all flows and codepoints, by turns, into a gate of 20 Mbit/s: what was
 /// offered, and what the gate counted on the managed way.
-fn overloaded(queue: &'static str, seen: &mut Seen) -> (Vec<Vec<u8>>, Counters) {
+fn overloaded(queue: &'static str, seen: &mut Seen) -> (Vec<Vec<u8>>, DirectionCounters) {
     let setup = Setup { queue, rate: "20 Mbit/s", limit: Size::Packets(200), ..Setup::default() };
     let mut rig = setup.rig(seen);
     let mut dice = Rng::from_seed(9);

@@ -377,7 +377,7 @@ proptest! {
     fn nobody_becomes_one_or_ceases_to_be_one_at_once(
         seed: u64, after in 1_u32..6, clear_after in 1_u32..6,
     ) {
-        let rules = Rules { after, clear_after, ..Rules::default() };
+        let rules = OffenderRules { after, clear_after, ..OffenderRules::default() };
         let (factor, clear) = (rules.factor, rules.clear_factor);
         let mut offenders = Offenders::new(rules, Sharing::Flows);
         let mut dice = Rng::from_seed(seed);

@@ -289,7 +289,7 @@ impl Trial<'_> {
 
 impl Fates {
     /// The fate of each frame that was managed was reported once, with its reason.
-    pub fn check(&self, managed: &Counters) {
+    pub fn check(&self, managed: &DirectionCounters) {
         assert!(self.told.values().all(|&times| times == 1), "told twice");
         assert_eq!(self.told.len() as u64, managed.received.frames);
         for why in LossReason::all() {

@@ -2,8 +2,8 @@
 use std::path::Path;
 
 use crate::shipped::{everything, made, shipped};
-use tidegate_lab::paper::pairs::{self, Cell, Choice, Grid};
-use tidegate_lab::paper::{self, Asked, Folder, Length, Paper, Verdict};
+use tidegate_lab::paper::pairs::{self, PairsCell, PairsGrid, ReadingChoice};
+use tidegate_lab::paper::{self, ClaimVerdict, Folder, Length, Paper, PaperRequest};
 use tidegate_lab::{Progress, Watch};
 
 const SCENARIO: &str = r#"

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::shipped::{everything, made, shipped};
-use tidegate_lab::paper::{self, Length, Paper, Results};
+use tidegate_lab::paper::{self, Length, Paper, PaperResults};
 
 const SCENARIO: &str = r#"
 [run]

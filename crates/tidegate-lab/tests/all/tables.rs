@@ -1,6 +1,6 @@
 //! Tables and values of the wrong kind: each refusal with its place and its words, whatever the
 //! scenario means by them.
-use tidegate_lab::reader::File;
+use tidegate_lab::reader::FileKind;
 use tidegate_lab::{Place, Problem, Problems};
 
 use crate::jobs::read;

@@ -164,7 +164,7 @@ fn a_place_is_shown_as_a_terminal_can() {
     // Lines that end as Windows has them, a tab, and letters of several bytes before the place.
     let text = BASE.replace('\n', "\r\n");
     let text = changed(&text, DURATION, "\tseeds = 0 # Häuser");
-    let doc = Document { file: "s.toml", text: &text, sets: &[] };
+    let doc = TomlDocument { file: "s.toml", text: &text, sets: &[] };
     let told = problems_of(&text);
     let why = "must lie in 1 to 10000";
     let shown =

@@ -1,7 +1,7 @@
 //! What most tests begin with: a scenario from text, a job of it, and the documents that it makes.
 use std::path::{Path, PathBuf};
 
-use tidegate_lab::{Job, Problems, Scenario, Set, run};
+use tidegate_lab::{Job, Override, Problems, Scenario, run};
 use tidegate_report::Document;
 
 /// A path in the repository.
@@ -16,7 +16,7 @@ pub fn read(text: &str, sets: &[&str]) -> Result<Scenario, Problems> {
 
 /// Overrides as they are written on the command line.
 #[track_caller]
-pub fn overrides(texts: &[&str]) -> Vec<Set> {
+pub fn overrides(texts: &[&str]) -> Vec<Override> {
     texts.iter().map(|text| text.parse().unwrap()).collect()
 }
 

@@ -304,9 +304,9 @@ fn dctcp_keeps_the_queue_at_the_threshold() {
 }
 
 /// Where each packet is marked with probability p, Prague's window rises by 1 − p in a round trip.
-/// It is cut by p/2 in one round trip and what passes until the next mark, 1/(p W) more. So p W = 1
-/// + √3 for small p. With a round trip below 25 ms all of this goes by 25 ms, and the rate is that
-/// of 25 ms.
+/// It is cut by p/2 in one round trip and what passes until the next mark, 1/(p W) more. So
+/// p W = 1 + √3 for small p. With a round trip below 25 ms all of this goes by 25 ms, and the rate
+/// is that of 25 ms.
 #[test]
 fn pragues_window_goes_with_one_over_p_whatever_the_round_trip() {
     let rate = |rtt: f64, probability: f64| {

@@ -84,13 +84,13 @@ impl Course {
     fn report(&self, dice: u64) -> Report {
         let Course { naive, max, there, .. } = self;
         let ack = (naive.una..).find(|s| !there.contains(s)).unwrap().min(*max);
-        let mut blocks = [Block::default(); 3];
+        let mut blocks = [SackBlock::default(); 3];
         for (k, block) in blocks.iter_mut().enumerate() {
             let around = ack + (dice >> (8 + 9 * k)) as u32 % (max - ack + 1);
             if around > ack && there.contains(&around) {
                 let from = (ack..=around).rev().take_while(|s| there.contains(s)).last().unwrap();
                 let to = (around..).find(|s| !there.contains(s)).unwrap();
-                *block = Block { from, to };
+                *block = SackBlock { from, to };
             }
         }
         let ack = if dice >> 60 == 0 { naive.una } else { ack };

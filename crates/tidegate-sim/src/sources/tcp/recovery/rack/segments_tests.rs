@@ -74,7 +74,7 @@ impl Course {
         }
         let mut report = Report::plain(self.una);
         if seq >= self.una {
-            report.blocks[0] = Block { from: seq, to: seq + 1 };
+            report.blocks[0] = SackBlock { from: seq, to: seq + 1 };
         }
         report
     }
