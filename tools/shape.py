@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 COLUMNS, LINES = 100, 400
 # Longer lines in macros, attributes, doctests and long strings, which rustfmt leaves alone. A new
 # one is an error: lower this number with every line that you break.
-LEFT = 72
+LEFT = 0
 # Rust files that are read in one piece though they are longer, each with its reason: at most three.
 LONGER = {}
 # Python files that are longer, each with its reason. A new one is an error.

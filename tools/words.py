@@ -2,7 +2,7 @@
 """Checks the words of our documents: long sentences, and words that a stranger stumbles over.
 
     tools/words.py [FILE...]      all Markdown files under version control by default, and
-                                  the doc comments of every crate
+                                  the doc comments of every crate, its tests, benches and examples
     tools/words.py --shares       also one line a file: words, long sentences
 
 tools/words.toml has the bounds and the words. A remark overrules the check for the paragraph, table
@@ -24,7 +24,7 @@ RULES = tomllib.loads((ROOT / "tools/words.toml").read_text())
 OVERRULED = re.compile(r"<!-- words: (.*?)-->", re.S)
 DOC = re.compile(r"\s*//[/!] ?(.*)")
 REMARK = re.compile(r"\s*// words:(.*)")
-SOURCES = "crates/*/src/*.rs"
+SOURCES = [f"crates/*/{part}/*.rs" for part in ("src", "tests", "benches", "examples")] + ["fuzz/*.rs"]
 MARKER = re.compile(r"\s*(?:[-*+]|\d+\.)\s+")
 
 
@@ -135,7 +135,7 @@ def main():
     shares = "--shares" in args
     names = [a for a in args if a != "--shares"]
     if not names:
-        git = ["git", "ls-files", "*.md", SOURCES]
+        git = ["git", "ls-files", "*.md", *SOURCES]
         listed = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True)
         names = [n for n in listed.stdout.splitlines() if (ROOT / n).exists()]
         names = [n for n in names if "/vendor/" not in n]

@@ -1,6 +1,6 @@
-//! Arbitrary bytes as a capture file, packed by gzip or not, and as a frame of every link type:
-//! nothing panics, time does not run back, limits hold, a mark
-//! leaves a checksum that the full sum agrees with.
+//! Arbitrary bytes as a capture file, packed by gzip or not, and as a frame of every link type.
+//! Nothing panics, time does not run back, limits hold. A mark leaves a checksum that the full sum
+//! agrees with.
 #![no_main]
 
 use std::io::Write;

@@ -1,8 +1,6 @@
-//! Arbitrary bytes as an Ethernet frame: ours sees in it what etherparse sees, marks it as
-//! etherparse reckons, and the gateway
-//! puts it into the class, and on or off the list, that follows from what etherparse sees. Where
-//! the two differ on purpose
-//! stands with the oracle.
+//! Arbitrary bytes as an Ethernet frame: Ours sees in it what etherparse sees, and marks it as
+//! etherparse reckons. The gateway puts it into the class, and on or off the list, that follows
+//! from what etherparse sees. Where the two differ on purpose stands with the oracle.
 #![no_main]
 
 use std::net::IpAddr;

@@ -1,5 +1,5 @@
-//! Arbitrary bytes as a queue of the catalog, its link and parameters, and a sequence of calls:
-//! nothing panics, every packet has one fate, what waits is counted and within the limit, only what
+//! Arbitrary bytes as a queue of the catalog, its link and parameters, and a sequence of calls.
+//! Nothing panics, every packet has one fate, what waits is counted and within the limit. Only what
 //! can be marked is marked, gauges are numbers, and the naive twin says the same.
 //! `crates/tidegate/tests/queues/sequences.rs` does it for a few seconds with every test run.
 //! `TIDEGATE_FUZZ_QUEUE=tide` holds it to one queue.

@@ -1,8 +1,6 @@
 //! Arbitrary bytes as frames, time that goes by and plans that follow one another, for a gate over
-//! cables in memory: every
-//! frame is accounted for at every step, told of once, and overtakes none of its flow, whichever
-//! plan comes when and however often
-//! flows get new keys.
+//! cables in memory. Every frame is accounted for at every step, reported once, and overtakes none
+//! of its flow. That holds whichever plan comes when and however often flows get new keys.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

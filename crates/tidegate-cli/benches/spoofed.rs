@@ -1,5 +1,5 @@
-//! A flood of five million forged sources through the gateway: what users who are not to blame are
-//! left with, behind each queue and under each flow key, and what memory the gateway takes.
+//! A flood of five million forged sources through the gateway. For each queue and flow key: what is
+//! left to users who are not to blame, and how much memory the gateway takes.
 //!
 //! `make validate-spoofed`; root, two cores, nothing else running, a quarter of an hour. Prints the
 //! page that is kept as validation/spoofed.md, and on standard error how far it is. Names of queues
@@ -28,7 +28,7 @@ const BEFORE: Duration = Duration::from_secs(5);
 /// After the flood has begun, time that does not count.
 const SETTLING: Duration = Duration::from_secs(2);
 /// Flow keys that are tried. Under the first every datagram of the flood is a flow, as it would be
-/// under `source`, and every user is one; under the second the whole flood is one and the users
+/// under `source`, and every user is one. Under the second the whole flood is one, and the users
 /// together are another.
 const KEYS: [FlowKey; 2] = [FlowKey::FiveTuple, FlowKey::Destination];
 /// Queues that do not look at a packet's flow: one key is as good as another.
@@ -118,8 +118,8 @@ address. One run a row, presets `auto`.
 - Users: what they get of the line together, before the flood and during it.
 - Worst: what the worst of them gets during it, of an eighth of the line.
 - Starved: how many of them get less than a tenth of that.
-- Memory: what the gateway took more than before the flood, and at most, as stated. That bound is above what is laid out at
-  the start, with 256 kB for pages.
+- Memory: what the gateway took more than before the flood, and at most, as stated. That bound
+  is above what is laid out at the start, with 256 kB for pages.
 
 | queue | flow key | flood, kpps | users before | during | worst | starved | memory took | may take |
 |---|---|---|---|---|---|---|---|---|";

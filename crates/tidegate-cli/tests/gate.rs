@@ -120,9 +120,8 @@ fn a_gate_ends_when_an_interface_is_taken_away() {
         let gate = net.start(&[]);
         net.rig.gateway.run(&["sh", "-ec", how]).unwrap();
         let (code, _, err) = gate.ended();
-        let told = "Z error: west: east is gone, and with it the gate: it was deleted or moved to another \
-            network namespace, so \
-                    that nothing can pass between it and west\n";
+        let told = "Z error: west: east is gone, and with it the gate: it was deleted or moved to \
+            another network namespace, so that nothing can pass between it and west\n";
         assert!(err.ends_with(told), "{err}");
         assert_eq!(code, 1);
         let left = net.rig.gateway.run(&["tc", "qdisc", "show", "dev", "west"]).unwrap();
@@ -357,12 +356,38 @@ fn unfinished_checksums_are_told_of_when_they_come() {
     assert!(!err.contains("east: ") && out.contains("checksum not filled in"), "{out}{err}");
 }
 
+/// The arguments of a gate that is to be refused.
+const SETTINGS: [&str; 4] = ["--rate", "1mbit", "--queue", "drop_tail"];
+
+impl Net {
+    fn at_the_gate(&self, command: &str) {
+        self.rig.gateway.run(&["sh", "-ec", command]).unwrap();
+    }
+
+    /// After `harm` no gate starts; it tells what stands against it and the command that mends it,
+    /// and changes nothing.
+    fn refuses_a_start_after(&self, harm: &str, told: &str, mend: &str) {
+        self.at_the_gate(harm);
+        let before = self.traces();
+        let (code, out, err) = self.run(&SETTINGS);
+        let mut refusal = format!("error: this cannot start\n  {told}\n      {mend}\n");
+        let forced = self.run(&[&SETTINGS[..], &["--force", "--dry-run"]].concat());
+        // Nothing can be received from an interface that is down.
+        if told.ends_with("is down") {
+            assert_eq!(forced, (1, String::new(), refusal.clone()))
+        } else {
+            refusal += "With --force it starts all the same.\n";
+            let spite = format!("in_spite_of     {told}");
+            assert!(forced.0 == 0 && forced.1.contains(&spite), "{forced:?}");
+        }
+        assert_eq!((code, out.as_str(), err, self.traces()), (1, "", refusal, before));
+        self.at_the_gate(mend);
+    }
+}
+
 #[test]
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn a_start_is_refused_before_anything_is_touched() {
     let Some(net) = Net::new() else { return };
-    let settings = ["--rate", "1mbit", "--queue", "drop_tail"];
-    let shell = |command: &str| net.rig.gateway.run(&["sh", "-ec", command]).unwrap();
     for (harm, told, mend) in [
         ("ip link set west down", "west is down", "ip link set west up"),
         (
@@ -381,58 +406,36 @@ fn a_start_is_refused_before_anything_is_touched() {
             "ip link set east mtu 1500",
         ),
     ] {
-        shell(harm);
-        let before = net.traces();
-        let (code, out, err) = net.run(&settings);
-        let mut refusal = format!("error: this cannot start\n  {told}\n      {mend}\n");
-        let forced = net.run(&[&settings[..], &["--force", "--dry-run"]].concat());
-        // Nothing can be received from an interface that is down.
-        if told.ends_with(
-            "is \
-            down",
-        ) {
-            assert_eq!(forced, (1, String::new(), refusal.clone()))
-        } else {
-            refusal += "With --force it starts all the same.\n";
-            assert!(
-                forced.0 == 0 && forced.1.contains(&format!("in_spite_of     {told}")),
-                "{forced:?}"
-            );
-        }
-        assert_eq!((code, out.as_str(), err, net.traces()), (1, "", refusal, before));
-        shell(mend);
+        net.refuses_a_start_after(harm, told, mend);
     }
+
     let gate = net.start(&[]);
-    let (code, _, err) = net.run(&[&settings[..], &["--force"]].concat());
-    let told =
-        format!("west is already used: a gate that runs as process {} holds it", gate.0.id());
-    assert!(
-        code == 1 && err.contains(&told) && err.contains(&format!("kill {}", gate.0.id())),
-        "{err}"
-    );
+    let (code, _, err) = net.run(&[&SETTINGS[..], &["--force"]].concat());
+    let gates = gate.0.id();
+    let told = format!("west is already used: a gate that runs as process {gates} holds it");
+    assert!(code == 1 && err.contains(&told) && err.contains(&format!("kill {gates}")), "{err}");
     drop(gate);
 
     let missing = ["--in", "west", "--out", "nowhere"];
     let tidegate = [env!("CARGO_BIN_EXE_tidegate"), "gate"];
     let ran =
-        net.rig.gateway.command(&[&tidegate[..], &missing, &settings].concat()).output().unwrap();
+        net.rig.gateway.command(&[&tidegate[..], &missing, &SETTINGS].concat()).output().unwrap();
     let err = String::from_utf8(ran.stderr).unwrap();
     assert_eq!(ran.status.code(), Some(2), "{err}");
     assert!(err.contains("there is no interface nowhere; there are"), "{err}");
 }
 
 #[test]
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
-fn what_it_records_is_a_capture_of_every_frame() {
+fn what_cannot_be_recorded_to_is_refused_before_anything_is_touched() {
     let Some(net) = Net::new() else { return };
     let before = net.traces();
-    let nowhere = ["--rate", "1mbit", "--queue", "drop_tail", "--record", "/nowhere/at/all"];
-    let (code, _, err) = net.run(&nowhere);
+    let record =
+        |path: &str, more: &[&str]| net.run(&[&SETTINGS[..], &["--record", path], more].concat());
+    let (code, _, err) = record("/nowhere/at/all", &[]);
     assert!(code == 2 && err.contains("/nowhere/at/all: No such file"), "{code}: {err}");
     assert_eq!(net.traces(), before);
 
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("gate.pcapng");
     let [there, link, nowhere] =
         ["there", "link", "leads-nowhere"].map(|name| folder.path().join(name));
     std::fs::write(&there, "precious").unwrap();
@@ -445,9 +448,7 @@ fn what_it_records_is_a_capture_of_every_frame() {
         (folder.path(), "is a directory; name a file in it"),
     ] {
         for more in [&[][..], &["--dry-run"]] {
-            let settings =
-                ["--rate", "1mbit", "--queue", "drop_tail", "--record", path.to_str().unwrap()];
-            let (code, out, err) = net.run(&[&settings, more].concat());
+            let (code, out, err) = record(path.to_str().unwrap(), more);
             let told = format!("error: {}: {why}\n", path.display());
             assert_eq!((code, out.as_str(), err), (2, "", told));
         }
@@ -455,11 +456,18 @@ fn what_it_records_is_a_capture_of_every_frame() {
     assert_eq!(std::fs::read_to_string(&there).unwrap(), "precious");
     assert!(!folder.path().join("no").exists());
     assert_eq!(net.traces(), before);
+}
 
+#[test]
+fn what_it_records_is_a_capture_of_every_frame() {
+    let Some(net) = Net::new() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gate.pcapng");
     let gate = net.start(&["--json", "--record", file.to_str().unwrap()]);
     net.traffic(Duration::from_millis(1), || sleep(Duration::from_millis(300)));
     let (code, out, err) = gate.stop();
     assert_eq!(code, 0, "{err}");
+
     let document: serde_json::Value = serde_json::from_str(&out).unwrap();
     let recorded = &document["recorded"];
     let written = recorded["written"].as_u64().unwrap();
@@ -472,6 +480,7 @@ fn what_it_records_is_a_capture_of_every_frame() {
         (recorded["unwritten"].as_u64(), recorded["bytes"].as_u64()),
         (Some(0), Some(file.metadata().unwrap().len()))
     );
+
     let mut capture = tidegate_packet::Capture::open(&file).unwrap();
     let mut found = 0;
     while capture.next_packet().unwrap().is_some() {

@@ -60,6 +60,24 @@ impl Config {
         fs::read_to_string(self.0.path().join("told")).unwrap()
     }
 
+    /// Writes `to` for `from` in the file.
+    fn replaces(&self, from: &str, to: &str) {
+        let text = fs::read_to_string(self.file()).unwrap();
+        fs::write(self.file(), text.replace(from, to)).unwrap();
+    }
+
+    /// The gate reads a file that names no queue, then one that names `queue`: it heeds the second.
+    /// It has done so in `before` turns already.
+    fn is_read_after_a_mistake(&self, gate: &Running, before: usize, queue: &str, rate: &str) {
+        self.says("no_such_queue", "10 Gbit/s", "");
+        gate.signal(Signal::SIGHUP);
+        let unknown = "gate.toml:6:10: link.west.queue = no_such_queue: no such queue; known are";
+        self.until_told(unknown, before + 1);
+        self.says(queue, rate, "");
+        gate.signal(Signal::SIGHUP);
+        self.until_told("goes on as the file says now", before + 1);
+    }
+
     /// Waits until the gate has told this so many times.
     fn until_told(&self, what: &str, times: usize) {
         let end = now() + Span::from_secs(20.0);
@@ -88,7 +106,6 @@ fn lapsed(direction: &Value) -> u64 {
 }
 
 #[test]
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn a_file_is_read_again_while_traffic_flows_and_one_with_a_mistake_is_not_heeded() {
     let Some(net) = Net::new() else { return };
     let before = net.traces();
@@ -96,31 +113,17 @@ fn a_file_is_read_again_while_traffic_flows_and_one_with_a_mistake_is_not_heeded
     config.says("drop_tail", "10 Gbit/s", "");
     let gate = config.start(&net);
     net.must_cross();
+    let turns = [
+        ("drop_tail", "1 Gbit/s"),
+        ("fq_codel", "10 Gbit/s"),
+        ("sfb", "10 Gbit/s"),
+        ("sfb", "5 Gbit/s"),
+    ];
     let ways = net.traffic(Duration::from_micros(500), || {
-        for (turn, (queue, rate)) in [
-            ("drop_tail", "1 Gbit/s"),
-            ("fq_codel", "10 Gbit/s"),
-            ("sfb", "10 Gbit/s"),
-            ("sfb", "5 Gbit/s"),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            config.says("no_such_queue", "10 Gbit/s", "");
-            gate.signal(Signal::SIGHUP);
-            config.until_told(
-                "gate.toml:6:10: link.west.queue = no_such_queue: no such queue; known are",
-                turn + 1,
-            );
-            config.says(queue, rate, "");
-            gate.signal(Signal::SIGHUP);
-            config.until_told("goes on as the file says now", turn + 1);
+        for (turn, (queue, rate)) in turns.into_iter().enumerate() {
+            config.is_read_after_a_mistake(&gate, turn, queue, rate);
         }
-        fs::write(
-            config.file(),
-            fs::read_to_string(config.file()).unwrap().replace("\"close\"", "\"open\""),
-        )
-        .unwrap();
+        config.replaces("\"close\"", "\"open\"");
         gate.signal(Signal::SIGHUP);
         config.until_told("link.west.on_exit = open: cannot be otherwise while the gate runs", 1);
     });
@@ -136,22 +139,15 @@ fn a_file_is_read_again_while_traffic_flows_and_one_with_a_mistake_is_not_heeded
     assert_eq!((code, net.traces()), (0, before), "{}", config.told());
     let account: Value = serde_json::from_str(&out).unwrap();
     let plan = &account["plan"];
-    assert_eq!(
-        [&plan["queue"], &plan["back.queue"], &plan["rate"]],
-        ["sfb", "sfb", "5 Gbit/s"],
-        "{out}"
-    );
+    let said = [&plan["queue"], &plan["back.queue"], &plan["rate"]];
+    assert_eq!(said, ["sfb", "sfb", "5 Gbit/s"], "{out}");
     for direction in ["managed", "reverse"] {
         let lapsed = lapsed(&account[direction]);
         assert!(lapsed == 0 || config.lapsed(), "{out}");
         assert_eq!(frames(&account[direction]["held"]), 0, "{out}");
     }
-    assert_eq!(
-        config.told().matches("everything goes on as before").count(),
-        5,
-        "{}",
-        config.told()
-    );
+    let told = config.told();
+    assert_eq!(told.matches("everything goes on as before").count(), 5, "{told}");
 }
 
 #[test]
@@ -169,9 +165,7 @@ fn what_a_reload_lays_out_stays_in_memory_like_that_of_the_start() {
     if before == 0 {
         return skip("this container locks no memory");
     }
-    let larger =
-        fs::read_to_string(config.file()).unwrap().replace("20000 packets", "40000 packets");
-    fs::write(config.file(), larger).unwrap();
+    config.replaces("20000 packets", "40000 packets");
     gate.signal(Signal::SIGHUP);
     config.until_told("goes on as the file says now", 1);
     // Two directions, each with as much again; what was there before may be free by now.

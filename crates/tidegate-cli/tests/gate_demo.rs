@@ -74,9 +74,9 @@ fn open(demo: &Demo, rig: &Rig, queue: &str) -> Result<Process, String> {
 /// How often it is tried again because the machine had no time for the gate.
 const TRIES: usize = 5;
 
-/// Does `work` with each queue. A gate that says that it was kept from its processor for so long
-/// that the kernel stood in for it has shown nothing: it is tried again, and in the end said and
-/// passed over. Every other failure is one.
+/// Does `work` with each queue. A gate may say that the kernel stood in for it, since it had no
+/// processor for too long. Such a gate has shown nothing: we try again, and after some tries say so
+/// and pass it over. Every other failure is one.
 fn with_every_queue(
     demo: &Demo,
     rig: &Rig,
@@ -262,8 +262,7 @@ fn what_is_said_about_a_flow_goes_past_the_gateway_and_the_flow_through_it() {
     assert!(outside.unwrap(), "what is not about a flow needs the gateway");
 }
 
-/// One that begins with bbr, where that is the default, stays paced whatever it is told to use
-/// later.
+/// One that begins with bbr, where that is the default, stays paced whatever is set later.
 #[test]
 fn connections_begin_with_reno_and_can_be_left_with_newreno() {
     let Some(_alone) = alone() else { return };
@@ -359,9 +358,9 @@ access_delay = "10 us"
 queues = ["drop_tail", "fq_codel"]
 "#;
 
-/// Kernel TCP of each congestion control, and a flood of three times the line: behind a plain FIFO
-/// the flood has the line, behind FQ-CoDel TCP has, in the simulator as on the wire. Shares take an
-/// idle machine (`make validate-witness`); who gets more does not.
+/// Kernel TCP of each congestion control, and a flood of three times the line. Behind a plain FIFO
+/// the flood has the line, behind FQ-CoDel TCP has it, in the simulator as on the wire. Shares take
+/// an idle machine (`make validate-witness`); who gets more does not.
 #[test]
 fn the_kernel_s_tcp_bears_the_simulator_out() {
     let Some(_alone) = alone() else { return };

@@ -92,34 +92,12 @@ fn a_port_that_is_taken_is_refused_before_anything_is_changed() {
 
 #[test]
 fn an_address_that_others_can_reach_must_be_meant() {
-    let home = Home::new();
-    let link = ["gate", "--in", "west", "--out", "east", "--rate", "1mbit", "--queue", "red"];
-    let refused =
-        |more: &[&str], words: &[&str]| home.run(&[&link[..], more].concat()).refused(2, words);
-    refused(
-        &["--metrics", "0.0.0.0:9465"],
-        &["metrics = 0.0.0.0:9465", "others can reach", "--metrics-public"],
-    );
-    refused(&["--metrics", "9465"], &["9465", "as in 127.0.0.1:9465"]);
-    refused(&["--metrics-public"], &["--metrics <"]);
-    let of_file = |keys: &str| {
-        let links =
-            "[[link]]\nin = \"west\"\nout = \"east\"\nrate = \"1 Mbit/s\"\nqueue = \"red\"\n";
-        home.write("gate.toml", format!("{keys}\n{links}"));
-        home.run(&["gate", "--config", "gate.toml"])
-    };
-    of_file("metrics = \"[::]:9465\"")
-        .refused(2, &["gate.toml:1:12: metrics = [::]:9465", "metrics_public"]);
-    of_file("metrics = \"here\"")
-        .refused(2, &["gate.toml:1:12: metrics = here", "as in 127.0.0.1:9465"]);
-    of_file("metrics_public = true")
-        .refused(2, &["gate.toml:1:18: metrics_public", "there is no `metrics`"]);
+    Home::new().refuses_a_public_address("metrics", "9465");
 }
 
 #[test]
 fn a_socket_is_put_at_a_path_and_nowhere_else() {
     let home = Home::new();
-    let links = "[[link]]\nin = \"west\"\nout = \"east\"\nrate = \"1 Mbit/s\"\nqueue = \"red\"\n";
     let long = format!("/run/{}", "x".repeat(100));
     for (text, why) in [
         ("/run/gate\\u0000.sock", "gate.toml:2:11: socket = /run/gate\\u{0}.sock: has a character"),
@@ -132,12 +110,8 @@ fn a_socket_is_put_at_a_path_and_nowhere_else() {
         ("/run/tidegate/", "must be the path"),
         (&long, "has 105 bytes; may have 99 at most"),
     ] {
-        home.write("gate.toml", format!("# at a line of its own\nsocket = \"{text}\"\n{links}"));
-        home.run(&["gate", "--config", "gate.toml", "--dry-run"])
+        home.gate_by_file(&format!("# at a line of its own\nsocket = \"{text}\""))
             .refused(2, &["gate.toml:2:1", why]);
     }
-    let link =
-        ["gate", "--in", "west", "--out", "east", "--rate", "1mbit", "--queue", "red", "--socket"];
-    home.run(&[&link[..], &["yes"]].concat())
-        .refused(2, &["--socket", "must be the path of a file"]);
+    home.gate(&["--socket", "yes"]).refused(2, &["--socket", "must be the path of a file"]);
 }

@@ -12,12 +12,12 @@ use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
 
-use net::{Net, PORT};
+use net::{Net, PORT, Running};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use tidegate::Span;
 use tidegate_gateway::machine::clock::now;
-use tidegate_gateway::watch::snapshot::Snapshot;
+use tidegate_gateway::watch::snapshot::{FlowState, Snapshot};
 
 /// A folder with a gate's file, its socket, and what it tells.
 struct Folder(tempfile::TempDir);
@@ -27,7 +27,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// A link of 400 kbit/s whose offenders are told of as soon as may be.
+    /// A link of 400 kbit/s whose offenders are reported as soon as the rules allow.
     fn says(&self, queue: &str) {
         let socket = self.path("gate.sock");
         let rules = "{ interval = \"100 ms\", after = 2, clear_after = 2 }";
@@ -54,7 +54,7 @@ impl Folder {
         snapshot
     }
 
-    /// The first document for which this holds.
+    /// The first document where this holds.
     fn until(&self, what: &str, holds: impl Fn(&Snapshot) -> bool) -> Snapshot {
         let end = now() + Span::from_secs(60.0);
         loop {
@@ -70,21 +70,51 @@ impl Folder {
     fn told(&self) -> String {
         fs::read_to_string(self.path("told")).unwrap()
     }
+
+    /// Starts a gate by the file.
+    fn start(&self, net: &Net) -> Running {
+        let (file, told) = (self.path("gate.toml"), File::create(self.path("told")).unwrap());
+        net.started(net.gate(&["--json", "--config", file.to_str().unwrap()]), told.into())
+    }
+
+    /// The gate reads a file with a mistake, and says so.
+    fn refuses_a_mistake(&self, gate: &Running) {
+        self.says("no_such_queue");
+        gate.signal(Signal::SIGHUP);
+        let refused = self.until("refused", |snapshot| snapshot.reloads.refused == 1);
+        assert!(refused.reloads.last_error.unwrap().contains("no_such_queue: no such queue"));
+    }
+
+    /// The gate goes on with SFB, as the file says now, while `flood` goes on.
+    fn goes_on_with_sfb(&self, gate: &Running, flood: impl Fn()) -> Snapshot {
+        self.says("sfb");
+        gate.signal(Signal::SIGHUP);
+        let changed = self.until("changed", |snapshot| {
+            flood();
+            snapshot.links[0].managed.queue.as_ref().is_some_and(|queue| queue.label == "sfb")
+        });
+        assert_eq!((changed.reloads.done, &changed.reloads.last_error), (1, &None));
+        changed
+    }
+}
+
+fn offenders(snapshot: &Snapshot) -> &[FlowState] {
+    &snapshot.links[0].managed.queue.as_ref().unwrap().flows.offenders
+}
+
+fn received(snapshot: &Snapshot) -> u64 {
+    snapshot.links[0].managed.received.frames
 }
 
 #[test]
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn who_floods_is_seen_at_the_socket_and_told_of_once_across_reloads() {
     let Some(net) = Net::new() else { return };
     let folder = Folder(tempfile::tempdir().unwrap());
     folder.says("drop_tail");
-    let (file, told) = (folder.path("gate.toml"), File::create(folder.path("told")).unwrap());
-    let gate = net.started(net.gate(&["--json", "--config", file.to_str().unwrap()]), told.into());
+    let gate = folder.start(&net);
     let calm = folder.until("running", |snapshot| snapshot.links[0].managed.queue.is_some());
     assert_eq!((calm.links[0].name.as_str(), calm.reloads.done), ("west", 0));
-    let offenders = |snapshot: &Snapshot| {
-        snapshot.links[0].managed.queue.as_ref().unwrap().flows.offenders.clone()
-    };
+
     let flow = format!("10.77.1.1:{PORT} -> 10.77.0.2:{PORT} udp");
     let flood = || {
         for _ in 0..20 {
@@ -101,33 +131,21 @@ fn who_floods_is_seen_at_the_socket_and_told_of_once_across_reloads() {
     let queue = seen.links[0].managed.queue.as_ref().unwrap();
     assert_eq!((queue.name.as_str(), queue.rate_bps), ("drop_tail", 400_000));
 
-    folder.says("no_such_queue");
-    gate.signal(Signal::SIGHUP);
-    let refused = folder.until("refused", |snapshot| snapshot.reloads.refused == 1);
-    assert!(refused.reloads.last_error.unwrap().contains("no_such_queue: no such queue"));
-    folder.says("sfb");
-    gate.signal(Signal::SIGHUP);
-    let changed = folder.until("changed", |snapshot| {
-        flood();
-        snapshot.links[0].managed.queue.as_ref().is_some_and(|queue| queue.label == "sfb")
-    });
-    assert_eq!((changed.reloads.done, &changed.reloads.last_error), (1, &None));
-    let sent = |snapshot: &Snapshot| snapshot.links[0].managed.received.frames;
-    assert!(sent(&changed) >= sent(&seen), "counters go on");
+    folder.refuses_a_mistake(&gate);
+    let changed = folder.goes_on_with_sfb(&gate, flood);
+    assert!(received(&changed) >= received(&seen), "counters go on");
 
     folder.until("calm again", |snapshot| offenders(snapshot).is_empty());
     let (code, out, _) = gate.stop();
-    assert_eq!(code, 0, "{}", folder.told());
     let told = folder.told();
+    assert_eq!(code, 0, "{told}");
     let times = told.matches(&format!("{flow} has become an offender: it sends ")).count();
-    assert!(
-        times >= 1
-            && told.matches(&format!("{flow} is an offender no more, after ")).count() == times,
-        "{told}"
-    );
+    let ends = told.matches(&format!("{flow} is an offender no more, after ")).count();
+    assert!(times >= 1 && ends == times, "{told}");
     assert!(!folder.path("gate.sock").exists(), "it is gone");
     let account: Value = serde_json::from_str(&out).unwrap();
-    assert!(account["managed"]["received"]["frames"].as_u64().unwrap() >= sent(&changed), "{out}");
+    let counted = account["managed"]["received"]["frames"].as_u64().unwrap();
+    assert!(counted >= received(&changed), "{out}");
 }
 
 #[test]

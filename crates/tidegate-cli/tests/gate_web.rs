@@ -141,7 +141,7 @@ fn a_picture_that_is_held_stays_and_names_are_no_markup() {
     page.is_well();
 }
 
-/// Whoever comes sees the last minutes, and no more than those.
+/// A browser that comes sees the last minutes, and no more than those.
 #[test]
 fn a_new_page_begins_with_the_past_and_forgets_what_is_old() {
     let Some(mut page) = Page::open() else { return };
@@ -257,26 +257,9 @@ fn a_port_that_is_taken_is_refused_before_anything_is_changed() {
 #[test]
 fn an_address_that_others_can_reach_must_be_meant() {
     let home = Home::new();
-    let link = ["gate", "--in", "west", "--out", "east", "--rate", "1mbit", "--queue", "red"];
-    let refused =
-        |more: &[&str], words: &[&str]| home.run(&[&link[..], more].concat()).refused(2, words);
-    refused(
-        &["--web", "0.0.0.0:9466"],
-        &["web = 0.0.0.0:9466", "others can reach", "--web-public", "web_public"],
-    );
-    refused(&["--web", "9466"], &["9466", "as in 127.0.0.1:9465"]);
-    refused(&["--web-public"], &["--web <"]);
-    let same = ["--metrics", "127.0.0.1:9466", "--web", "127.0.0.1:9466"];
-    refused(&same, &["web = 127.0.0.1:9466: is the address of metrics; take another port"]);
-    let of_file = |keys: &str| {
-        let links =
-            "[[link]]\nin = \"west\"\nout = \"east\"\nrate = \"1 Mbit/s\"\nqueue = \"red\"\n";
-        home.write("gate.toml", format!("{keys}\n{links}"));
-        home.run(&["gate", "--config", "gate.toml"])
-    };
-    of_file("web = \"[::]:9466\"").refused(2, &["gate.toml:1:8: web = [::]:9466", "web_public"]);
-    of_file("web = \"here\"").refused(2, &["gate.toml:1:8: web = here", "as in 127.0.0.1:9465"]);
-    of_file("web_public = true").refused(2, &["gate.toml:1:14: web_public", "there is no `web`"]);
-    of_file("metrics = \"127.0.0.1:1\"\nweb = \"127.0.0.1:1\"")
+    home.refuses_a_public_address("web", "9466");
+    let taken = "web = 127.0.0.1:9466: is the address of metrics; take another port";
+    home.gate(&["--metrics", "127.0.0.1:9466", "--web", "127.0.0.1:9466"]).refused(2, &[taken]);
+    home.gate_by_file("metrics = \"127.0.0.1:1\"\nweb = \"127.0.0.1:1\"")
         .refused(2, &["gate.toml:2:8: web = 127.0.0.1:1: is the address of metrics"]);
 }

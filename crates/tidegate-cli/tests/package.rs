@@ -43,7 +43,7 @@ impl Machine {
         run(command.args(["--force-script-chrootless", "--force-depends"]).args(arguments)).unwrap()
     }
 
-    /// All files and empty folders, but for what dpkg keeps its own books in.
+    /// All files and empty folders except dpkg's own books.
     fn files(&self) -> BTreeSet<String> {
         let found = run(Command::new("find")
             .arg(self.0.path())

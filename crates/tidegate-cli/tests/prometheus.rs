@@ -115,7 +115,8 @@ fn it_scrapes_a_gate_and_evaluates_the_alerts_beside_a_thousand_idle_connections
         format!(
             "global: {{ scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }}\n\
              rule_files: [{rules:?}]\n\
-             scrape_configs:\n  - job_name: tidegate\n    static_configs: [{{ targets: [{GATE:?}] }}]\n"
+             scrape_configs:\n\x20 - job_name: tidegate\n\
+             \x20   static_configs: [{{ targets: [{GATE:?}] }}]\n"
         ),
     );
     let mut server = net.rig.gateway.command(&[prometheus.to_str().unwrap()]);

@@ -26,7 +26,8 @@ const PAGE: &str = "\
 
 Written by `make validate-adversary`, with every queue that hashes flows to places, in its preset
 `auto` and some others.
-[The book](../docs/operate/security.md#floods-aimed-at-a-user) says what the adversary may do, and what follows from it.
+[The book](../docs/operate/security.md#floods-aimed-at-a-user) says what the adversary
+may do, and what follows from it.
 
 - DualPI2 hashes flows too, but its buckets bound no shares. HHF's counters only find flows above
   half of the line; all others share one place.

@@ -18,7 +18,7 @@ use tidegate::catalog::QUEUES;
 use tidegate::{Bytes, Ecn, Prob, Rate, Rng, Seed, Span, Time};
 use tidegate_packet::{FlowHasher, FlowKey};
 use tidegate_sim::sources::tcp::EcnUse;
-use tidegate_sim::{Cbr, Delays, Flow, Network, NodeId, Plan, Source, Tcp, simulate};
+use tidegate_sim::{Cbr, Delays, Flow, GroupId, Network, NodeId, Plan, Source, Tcp, simulate};
 
 /// As in validation/scenarios/attacks.toml.
 const USERS: u16 = 8;
@@ -53,66 +53,76 @@ fn main() {
     }
 }
 
-/// What each user gets.
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
-fn goodputs(target: &Target, sources: u64, ecn: Ecn, run: u64) -> Vec<f64> {
-    let mut dice = Rng::from_seed(run);
-    let secret = secret(&mut dice);
-    let hasher = FlowHasher::new(FlowKey::FiveTuple, secret.hash);
-    let queue = Gated::new(target.queue(secret), target.rehash, secret.seed);
-    let mut network = Network::new();
-    let (left, right) = (network.node("left"), network.node("right"));
-    network.queue("line", (left, right), target.link.rate, Span::from_millis(10), queue);
-    network.link("back", right, left, target.link.rate, Span::from_millis(10));
-    network.ask(target.config.asks());
-    let groups = [network.group("users"), network.group("flood")];
-    for number in 0..USERS {
-        let ends = hasher.hash(&user(number));
-        let (from, to) = (host(&mut network, left), host(&mut network, right));
-        let start = Time::ZERO + Span::from_micros(dice.below(1_000_000));
+/// The network of a run: routers to the left and right of the line, users, and a flood.
+struct Lan {
+    network: Network<Gated>,
+    routers: [NodeId; 2],
+    hasher: FlowHasher,
+    dice: Rng,
+}
+
+impl Lan {
+    fn new(target: &Target, run: u64) -> Lan {
+        let mut dice = Rng::from_seed(run);
+        let secret = secret(&mut dice);
+        let hasher = FlowHasher::new(FlowKey::FiveTuple, secret.hash);
+        let queue = Gated::new(target.queue(secret), target.rehash, secret.seed);
+        let mut network = Network::new();
+        let (left, right) = (network.node("left"), network.node("right"));
+        network.queue("line", (left, right), target.link.rate, Span::from_millis(10), queue);
+        network.link("back", right, left, target.link.rate, Span::from_millis(10));
+        network.ask(target.config.asks());
+        Lan { network, routers: [left, right], hasher, dice }
+    }
+
+    fn add_users(&mut self, ecn: Ecn) {
+        let group = self.network.group("users");
         let ecn = if ecn.is_capable() { EcnUse::On } else { EcnUse::Off };
-        let source = Source::Tcp(Tcp { segment: PACKET, ecn, ..Tcp::cubic() });
-        network.flow(Flow {
-            group: groups[0],
-            from,
-            to,
-            key: ends,
-            class: 0,
-            start,
-            stop: Time::MAX,
-            source,
-        });
+        for number in 0..USERS {
+            let key = self.hasher.hash(&user(number));
+            let start = Time::ZERO + Span::from_micros(self.dice.below(1_000_000));
+            let source = Source::Tcp(Tcp { segment: PACKET, ecn, ..Tcp::cubic() });
+            self.add_flow(group, key, start, source);
+        }
     }
-    for _ in 0..sources {
-        let (from, to) = (host(&mut network, left), host(&mut network, right));
-        let start = Time::ZERO + Span::from_micros(BEGINS * 1_000_000 + dice.below(100_000));
+
+    fn add_flood(&mut self, sources: u64, ecn: Ecn) {
+        let group = self.network.group("flood");
         let rate = Rate::from_bps(FLOOD / sources);
-        let source =
-            Source::Cbr(Cbr { ecn, ..Cbr::new(rate, PACKET).with_jitter(Prob::clip(0.5)) });
-        let key = hasher.hash(&any_flow(&mut dice));
-        network.flow(Flow {
-            group: groups[1],
-            from,
-            to,
-            key,
-            class: 0,
-            start,
-            stop: Time::MAX,
-            source,
-        });
+        for _ in 0..sources {
+            let begins = BEGINS * 1_000_000 + self.dice.below(100_000);
+            let start = Time::ZERO + Span::from_micros(begins);
+            let flood = Cbr::new(rate, PACKET).with_jitter(Prob::clip(0.5));
+            let key = self.hasher.hash(&any_flow(&mut self.dice));
+            self.add_flow(group, key, start, Source::Cbr(Cbr { ecn, ..flood }));
+        }
     }
+
+    /// A flow between hosts of its own.
+    fn add_flow(&mut self, group: GroupId, key: u64, start: Time, source: Source) {
+        let [from, to] = self.routers.map(|router| self.host(router));
+        let stop = Time::MAX;
+        self.network.flow(Flow { group, from, to, key, class: 0, start, stop, source });
+    }
+
+    /// A host with a line of its own to the router `at`.
+    fn host(&mut self, at: NodeId) -> NodeId {
+        let host = self.network.node("");
+        self.network.duplex(host, at, Rate::from_bps(1_000_000_000), Span::from_millis(5));
+        host
+    }
+}
+
+/// What each user gets.
+fn goodputs(target: &Target, sources: u64, ecn: Ecn, run: u64) -> Vec<f64> {
+    let mut lan = Lan::new(target, run);
+    lan.add_users(ecn);
+    lan.add_flood(sources, ecn);
     let at = |seconds: u64| Time::ZERO + Span::from_millis(1000 * seconds);
     let plan = Plan { warmup: at(COUNTS), delays: Delays::Off, ..Plan::until(at(ENDS)) };
-    let outcome = simulate(network, &plan, Seed::new(run)).unwrap();
+    let outcome = simulate(lan.network, &plan, Seed::new(run)).unwrap();
     outcome.flows[..USERS as usize]
         .iter()
         .map(|flow| flow.counters.goodput(plan.window()))
         .collect()
-}
-
-/// A host with a line of its own to the router `at`.
-fn host(network: &mut Network<Gated>, at: NodeId) -> NodeId {
-    let host = network.node("");
-    network.duplex(host, at, Rate::from_bps(1_000_000_000), Span::from_millis(5));
-    host
 }

@@ -43,7 +43,6 @@ const RATES: [(&str, Waits, Duration); 6] = [
     ("1 Gbit/s", Waits::Asleep, Duration::from_secs(2)),
 ];
 
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn main() {
     if let Err(why) = possible() {
         println!("SKIPPED: {why}");
@@ -55,45 +54,9 @@ fn main() {
     let _ = nix::unistd::setsid();
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("load average {}", load.split(' ').next().unwrap_or("unknown"));
-    println!(
-        "{:>17} {:>33} {:>25} {:>21}",
-        "", "gap between frames, us", "bare loop, us", "late when sent, us"
-    );
-    println!(
-        "{:>10} {:>6} {:>10} {:>10} {:>11} {:>12} {:>12} {:>10} {:>10} {:>8}",
-        "rate",
-        "waits",
-        "due",
-        "p50",
-        "|off| p99",
-        "|off| before",
-        "and after",
-        "p50",
-        "p99",
-        "frames"
-    );
+    print_head();
     for (rate, waits, during) in RATES {
-        let rate: Rate = rate.parse().expect("a rate");
-        let due = LEN as f64 * 8e9 / rate.as_bps() as f64;
-        let rig = Rig::new();
-        let bare = || off(&rig.bare(waits, rate, due, during / 2), due);
-        let before = bare();
-        let (stamps, mut late) = rig.paced(waits, rate, during);
-        let after = bare();
-        // The first frames come while the queue fills.
-        let stamps = &stamps[stamps.len() / 10..];
-        let mut gaps: Vec<f64> = stamps.windows(2).map(|w| (w[1] - w[0]) as f64).collect();
-        let figures = [due, quantile(&mut gaps, 0.5), off(stamps, due), before, after];
-        let [due, gap, off, before, after] = figures.map(|nanos| nanos / 1e3);
-        let [late, latest] =
-            [quantile(&mut late, 0.5), quantile(&mut late, 0.99)].map(|nanos| nanos / 1e3);
-        println!(
-            "{:>10} {:>6} {due:>10.3} {gap:>10.3} {off:>11.3} {before:>12.3} {after:>12.3} \
-             {late:>10.3} {latest:>10.3} {:>8}",
-            rate.to_string(),
-            if waits == Waits::Awake { "awake" } else { "asleep" },
-            stamps.len()
-        );
+        print_row(rate.parse().expect("a rate"), waits, during);
     }
     let mut before = bare_wakes(1000);
     for (waits, how) in [(Waits::Asleep, "asleep"), (Waits::Awake, "awake")] {
@@ -118,6 +81,50 @@ fn main() {
     println!(
         "this machine lets anybody do. It had the same processor, beside the same sender, before \
          the gateway and after."
+    );
+}
+
+fn print_head() {
+    println!(
+        "{:>17} {:>33} {:>25} {:>21}",
+        "", "gap between frames, us", "bare loop, us", "late when sent, us"
+    );
+    println!(
+        "{:>10} {:>6} {:>10} {:>10} {:>11} {:>12} {:>12} {:>10} {:>10} {:>8}",
+        "rate",
+        "waits",
+        "due",
+        "p50",
+        "|off| p99",
+        "|off| before",
+        "and after",
+        "p50",
+        "p99",
+        "frames"
+    );
+}
+
+/// Frames at `rate`: their gaps, those of a bare loop before and after, and how late they were.
+fn print_row(rate: Rate, waits: Waits, during: Duration) {
+    let due = LEN as f64 * 8e9 / rate.as_bps() as f64;
+    let rig = Rig::new();
+    let bare = || off(&rig.bare(waits, rate, due, during / 2), due);
+    let before = bare();
+    let (stamps, mut late) = rig.paced(waits, rate, during);
+    let after = bare();
+    // The first frames come while the queue fills.
+    let stamps = &stamps[stamps.len() / 10..];
+    let mut gaps: Vec<f64> = stamps.windows(2).map(|w| (w[1] - w[0]) as f64).collect();
+    let figures = [due, quantile(&mut gaps, 0.5), off(stamps, due), before, after];
+    let [due, gap, off, before, after] = figures.map(|nanos| nanos / 1e3);
+    let [late, latest] =
+        [quantile(&mut late, 0.5), quantile(&mut late, 0.99)].map(|nanos| nanos / 1e3);
+    println!(
+        "{:>10} {:>6} {due:>10.3} {gap:>10.3} {off:>11.3} {before:>12.3} {after:>12.3} \
+         {late:>10.3} {latest:>10.3} {:>8}",
+        rate.to_string(),
+        if waits == Waits::Awake { "awake" } else { "asleep" },
+        stamps.len()
     );
 }
 

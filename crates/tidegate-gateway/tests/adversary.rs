@@ -73,9 +73,8 @@ fn whoever_knows_the_secret_meets_whom_he_wants() {
     assert!(none.deviations(1024.0) < -DEVIATIONS, "nor may it be too few");
 }
 
-/// What users keep while sixteen flows flood the line twice over: no less of it if these were
-/// chosen under a wrong secret than if they were not chosen at all, and next to nothing if under
-/// the right one.
+/// What users keep while sixteen flows flood the line twice over. Flows that were chosen under a
+/// wrong secret do no more harm than any. Those chosen under the right one leave next to nothing.
 #[test]
 fn flows_chosen_without_the_secret_harm_users_no_more_than_others() {
     for (target, least) in [
@@ -112,9 +111,10 @@ fn flows_chosen_without_the_secret_harm_users_no_more_than_others() {
     }
 }
 
-/// What users keep under a flood of flows that were chosen by watching: what they keep under any,
-/// in the flood's first second and in all of it, where the gate gives flows new keys as it usually
-/// does; and much less where it does not, but for SFQ-RED, which forgets with the keys who floods.
+/// What users keep under a flood of flows that were chosen by watching. Where the gate gives flows
+/// new keys, as it usually does, they keep what they keep under any flood. That holds in the
+/// flood's first second and in all of it. Without new keys they keep much less, except behind
+/// SFQ-RED, which forgets with the keys who floods.
 #[test]
 fn who_watches_his_own_packets_harms_users_no_more_than_others() {
     let parts: [fn(&Kept) -> f64; 2] = [|kept| kept.first, |kept| kept.whole];

@@ -183,8 +183,8 @@ fn queue(name: &str, preset: &str, link: &Link) -> AnyConfig {
     queue
 }
 
-/// What is told of `senders` behind `queue` in so many seconds; `delay` is under way from end to
-/// end.
+/// What the gate reports of `senders` behind `queue` in so many seconds; `delay` is the time from
+/// end to end.
 fn watch(
     queue: &AnyConfig,
     link: Link,
@@ -261,7 +261,7 @@ const FLOODS: f64 = 10.0;
 /// A flood is to be named within so long.
 const SOON: f64 = 5.0;
 
-/// What is wrong with what was told: nobody but the flows from `floods` on is an offender, and
+/// What is wrong with these reports: nobody but the flows from `floods` on is an offender, and
 /// those are soon and stay so.
 fn wrong(told: &[Told], floods: std::ops::RangeInclusive<u64>) -> Option<String> {
     let innocent = told.iter().find(|told| !floods.contains(&told.flow));
@@ -279,8 +279,8 @@ fn wrong(told: &[Told], floods: std::ops::RangeInclusive<u64>) -> Option<String>
         .map(|flood| format!("the flood {flood} was not named: {told:?}"))
 }
 
-/// Looks at `senders`, the last of which are `floods`, behind every queue of a link of 20 Mbit/s;
-/// what is wrong, each in a line.
+/// Looks at `senders`, where the last are `floods`, behind every queue of a link of 20 Mbit/s; what
+/// is wrong, each in a line.
 fn everywhere(
     senders: &[Sender],
     floods: std::ops::RangeInclusive<u64>,

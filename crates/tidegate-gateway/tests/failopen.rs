@@ -27,8 +27,8 @@ struct Rig {
 
 impl Rig {
     /// None, and a line that says why, where namespaces cannot be made. There is one at a time:
-    /// what another test starts has all that is open here until it is a program of its own, the
-    /// names by which interfaces are held too.
+    /// what another test starts has all that is open here until it is a program of its own. The
+    /// names that hold interfaces are open, too.
     fn new(test: &str) -> Option<Rig> {
         static TURN: Mutex<()> = Mutex::new(());
         if let Err(why) = possible() {

@@ -259,9 +259,9 @@ fn in_order(ring: &mut PacketRing, last: &mut [Option<u32>; 256]) -> u64 {
     count
 }
 
-/// What is late is never early: of each half second at the beginning and at the end, the frame
-/// counts that came soonest after its time, by the kernel's stamp, so that only the rate is left,
-/// not the time for which somebody had no processor.
+/// What is late is never early. From a half second at the beginning and one at the end we take the
+/// frame that came soonest after its time, by the kernel's stamp. So only the rate is left, not the
+/// time that a process had no processor.
 #[test]
 fn ten_seconds_at_a_rate_are_exact_to_a_thousandth() {
     const NOMINAL: f64 = 40e6;

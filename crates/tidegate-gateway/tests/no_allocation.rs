@@ -1,5 +1,5 @@
-//! After warm-up a gate allocates nothing for any frame, nor to tell how it stands, and waits for
-//! no page of memory, which takes longer than a departure may be late. In a binary of its own,
+//! After warm-up a gate allocates nothing for any frame, nor to tell how it stands. It waits for no
+//! page of memory, since that takes longer than a departure may be late. In a binary of its own,
 //! because the allocator counts for all.
 #[path = "../../tidegate/tests/support/counting.rs"]
 mod counting;
@@ -21,7 +21,7 @@ use tidegate_gateway::path::gate::Gate;
 use tidegate_gateway::run::plan::{GatePlan, Settings};
 use tidegate_gateway::run::way::{Secret, Way};
 use tidegate_gateway::watch::counters::Tally;
-use tidegate_gateway::watch::sample::samples;
+use tidegate_gateway::watch::sample::{Sampler, Samples, samples};
 
 /// A device at which frames arrive that were made before, and that takes all.
 struct Line {
@@ -90,60 +90,79 @@ fn page_faults() -> i64 {
     getrusage(UsageWho::RUSAGE_THREAD).unwrap().minor_page_faults()
 }
 
+/// A gate of 20 Mbit/s with `queue` for both ways, a delay line, and a prefix that may pass.
+fn plan(queue: &str, limit: u64) -> GatePlan {
+    let (rate, mean) = ("20 Mbit/s".parse().unwrap(), "1000 B".parse().unwrap());
+    let link = Link::new(rate, Size::Packets(limit), mean).unwrap();
+    let way = || Way::new(link, catalog::config(queue, None, &link).unwrap(), queue);
+    let allowed = vec!["10.0.0.4/32".parse().unwrap()];
+    let there = Way { allowed, rehash: "100 ms".parse().unwrap(), ..way() };
+    let (back, delay) = (Some(way()), Span::from_millis(1));
+    let settings = Settings { inner: "if1".into(), outer: "if2".into(), there, back, delay };
+    GatePlan::new(settings, 1500).unwrap()
+}
+
+/// A gate, what arrives at it, and who reads how it stands.
+struct Rig {
+    gate: Gate<Line, Line, ()>,
+    waiting: [Rc<Cell<usize>>; 2],
+    sampler: Sampler,
+    taken: Samples,
+    now: Time,
+    /// How many intervals were closed.
+    closed: u32,
+}
+
+impl Rig {
+    fn new(plan: &GatePlan, dice: &mut Rng) -> Rig {
+        let (there, back) = plan.lanes(Secret { hash: [1, 2], seed: 3 }, ()).unwrap();
+        let waiting = [0, 0].map(|none| Rc::new(Cell::new(none)));
+        let [inner, outer] = waiting.each_ref().map(|waiting| line(dice, waiting));
+        let gate = Gate::new(there, back, inner, outer);
+        let (sampler, taken) = samples(0, Some(0));
+        Rig { gate, waiting, sampler, taken, now: Time::ZERO, closed: 0 }
+    }
+
+    /// A flood, then a pause, for so many milliseconds.
+    fn run(&mut self, millis: u64) {
+        for number in 0..millis {
+            for (waiting, count) in self.waiting.iter().zip([6, 4]) {
+                waiting.set(if number % 100 < 80 { count } else { 0 });
+            }
+            self.now += Span::from_millis(1);
+            for _ in 0..3 {
+                self.gate.turn(self.now, &mut Unguarded);
+            }
+            if number % 50 == 0 {
+                self.sample();
+            }
+        }
+    }
+
+    fn sample(&mut self) {
+        self.sampler.take(|sample| self.gate.sample(self.now, sample));
+        while let Some(sample) = self.taken.next() {
+            self.closed += u32::from(sample.there.closed);
+            self.taken.give_back(sample);
+        }
+    }
+}
+
 #[test]
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn no_frame_and_no_sample_allocates_after_warm_up() {
     let mut dice = Rng::from_seed(1);
     // At first, on memory that nobody had before, with so much room that frames do not come round
     // to the same place while it warms up.
-    for (name, limit) in
-        [("drop_tail", 3000)].into_iter().chain(QUEUES.iter().map(|row| (row.name, 100)))
-    {
-        let link = Link::new(
-            "20 Mbit/s".parse().unwrap(),
-            Size::Packets(limit),
-            "1000 B".parse().unwrap(),
-        )
-        .unwrap();
-        let way = |queue: &str| Way::new(link, catalog::config(queue, None, &link).unwrap(), queue);
-        let allowed = vec!["10.0.0.4/32".parse().unwrap()];
-        let there = Way { allowed, rehash: "100 ms".parse().unwrap(), ..way(name) };
-        let (back, delay) = (Some(way(name)), Span::from_millis(1));
-        let settings = Settings { inner: "if1".into(), outer: "if2".into(), there, back, delay };
-        let plan = GatePlan::new(settings, 1500).unwrap();
-        let (there, back) = plan.lanes(Secret { hash: [1, 2], seed: 3 }, ()).unwrap();
-        let waiting = [0, 0].map(|none| Rc::new(Cell::new(none)));
-        let [inner, outer] = waiting.each_ref().map(|waiting| line(&mut dice, waiting));
-        let mut gate = Gate::new(there, back, inner, outer);
-        let (mut sampler, taken) = samples(0, Some(0));
-        let mut now = Time::ZERO;
-        let mut closed = 0;
-        // A flood, then a pause, for so many milliseconds.
-        let mut run = |millis: u64| {
-            for number in 0..millis {
-                waiting.iter().zip([6, 4]).for_each(|(waiting, count)| {
-                    waiting.set(if number % 100 < 80 { count } else { 0 })
-                });
-                now += Span::from_millis(1);
-                for _ in 0..3 {
-                    gate.turn(now, &mut Unguarded);
-                }
-                if number % 50 == 0 {
-                    sampler.take(|sample| gate.sample(now, sample));
-                    while let Some(sample) = taken.next() {
-                        closed += u32::from(sample.there.closed);
-                        taken.give_back(sample);
-                    }
-                }
-            }
-        };
-        run(3000);
+    let each = QUEUES.iter().map(|row| (row.name, 100));
+    for (name, limit) in [("drop_tail", 3000)].into_iter().chain(each) {
+        let mut rig = Rig::new(&plan(name, limit), &mut dice);
+        rig.run(3000);
         let before = page_faults();
-        assert_eq!(calls(|| run(3000)), Calls::NONE, "{name}");
+        assert_eq!(calls(|| rig.run(3000)), Calls::NONE, "{name}");
         // Some are for code that runs for the first time.
         assert!(page_faults() < before + 10, "{name}: {}", page_faults() - before);
-        assert!(closed > 8, "intervals ended: {closed}");
-        let managed = gate.account().managed;
+        assert!(rig.closed > 8, "intervals ended: {}", rig.closed);
+        let managed = rig.gate.account().managed;
         assert!(
             managed.sent.frames > 1000 && managed.lost_in_all().frames > 0,
             "{name}: {managed:?}"

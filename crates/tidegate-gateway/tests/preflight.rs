@@ -17,8 +17,8 @@ struct Rig {
 
 impl Rig {
     /// None, and a line that says why, where namespaces cannot be made. There is one at a time:
-    /// what another test starts has all that is open here until it is a program of its own, the
-    /// names by which interfaces are held too.
+    /// what another test starts has all that is open here until it is a program of its own. The
+    /// names that hold interfaces are open, too.
     fn new(test: &str) -> Option<Rig> {
         static TURN: Mutex<()> = Mutex::new(());
         if let Err(why) = possible() {
@@ -47,15 +47,30 @@ impl Rig {
     fn shell(&self, command: &str) {
         self.gate.run(&["sh", "-ec", command]).unwrap();
     }
+
+    /// Does `harm`, and expects `told` as the one finding. It can be forced unless `told` says that
+    /// nothing can work so; and the command that is named for it mends it.
+    fn finds_and_mends(&self, harm: &str, told: &str) {
+        self.shell(harm);
+        let found = self.inspect(["if1", "if2"]);
+        assert_eq!(self.against(), [told], "{harm}");
+        let never =
+            ["if1 is down", "the old ingress discipline"].iter().any(|what| told.contains(what));
+        assert!(
+            found.cleared(Force::No).is_err() && found.cleared(Force::Yes).is_ok() != never,
+            "{harm}"
+        );
+        self.shell(&found.findings[0].mend().unwrap());
+        assert_eq!(self.against(), [""; 0], "{harm}; {:?}", found.findings[0].mend());
+    }
 }
 
 #[test]
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn each_obstacle_is_found_can_mostly_be_forced_and_is_mended_by_the_command_named() {
     let Some(rig) = Rig::new("mend") else { return };
     assert_eq!(rig.against(), [""; 0]);
     assert!(rig.inspect(["if1", "if2"]).cleared(Force::No).is_ok());
-    let cases = [
+    for (harm, told) in [
         ("ip link set if1 down", "if1 is down"),
         ("ip address add 10.1.1.1/24 dev if1", "if1 is already used: it has the address 10.1.1.1"),
         (
@@ -89,19 +104,8 @@ fn each_obstacle_is_found_can_mostly_be_forced_and_is_mended_by_the_command_name
              place of ours",
         ),
         ("ethtool -K if1 gro on", "if1 makes one frame of several that arrive (gro)"),
-    ];
-    for (harm, told) in cases {
-        rig.shell(harm);
-        let found = rig.inspect(["if1", "if2"]);
-        assert_eq!(rig.against(), [told], "{harm}");
-        let never =
-            ["if1 is down", "the old ingress discipline"].iter().any(|what| told.contains(what));
-        assert!(
-            found.cleared(Force::No).is_err() && found.cleared(Force::Yes).is_ok() != never,
-            "{harm}"
-        );
-        rig.shell(&found.findings[0].mend().unwrap());
-        assert_eq!(rig.against(), [""; 0], "{harm}; {:?}", found.findings[0].mend());
+    ] {
+        rig.finds_and_mends(harm, told);
     }
 }
 

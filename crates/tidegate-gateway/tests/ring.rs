@@ -1,5 +1,5 @@
 //! Rings at the two ends of a virtual cable: frames arrive as they were sent, and what cannot be is
-//! told.
+//! reported.
 #[path = "support/rings.rs"]
 mod rings;
 

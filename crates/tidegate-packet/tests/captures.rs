@@ -272,8 +272,7 @@ fn a_file_cut_at_any_byte_gives_what_is_whole_and_says_where_it_ends() {
 }
 
 #[test]
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
-fn damage_is_named() {
+fn a_damaged_record_of_pcap_is_named() {
     let record = |stamp, captured: u32, wire_len: u32| {
         let good = [pcap_header(Little, 0xa1b2_c3d4, 1), pcap_record(Little, (1, 1), 60, b"good")]
             .concat();
@@ -281,66 +280,69 @@ fn damage_is_named() {
             [1, stamp, captured, wire_len].iter().flat_map(|&n| Little.n32(n)).collect();
         why(&[good, header, vec![0; captured.min(300_000) as usize]].concat())
     };
-    let expected =
-        "a stamp with 1000000 of the 1000000 parts of a second (at byte 44, after 1 packet)";
-    assert_eq!(record(1_000_000, 0, 60), expected);
-    let expected =
-        "a record of 262145 bytes, above the limit of 262144 (at byte 44, after 1 packet)";
-    assert_eq!(record(2, MAX_FRAME + 1, 60), expected);
+    assert_eq!(
+        record(1_000_000, 0, 60),
+        "a stamp with 1000000 of the 1000000 parts of a second (at byte 44, after 1 packet)"
+    );
+    assert_eq!(
+        record(2, MAX_FRAME + 1, 60),
+        "a record of 262145 bytes, above the limit of 262144 (at byte 44, after 1 packet)"
+    );
     assert!(
         record(2, 4, u32::MAX)
             .starts_with("a packet of 4294967295 bytes, above the limit of 16777216 (at byte 44")
     );
+}
 
-    let after = |bytes: Vec<u8>| {
-        let good =
-            [section(Little), interface(Little, 1, 0, &[]), enhanced(Little, 0, 1, 60, b"good")]
-                .concat();
-        let (packets, error, _) = read(&[&good[..], &bytes].concat()[..]);
-        let error = error.expect("an error");
-        assert_eq!((packets.len(), error.offset), (1, good.len() as u64));
-        error.why
-    };
+/// What is said of these bytes behind a packet of pcapng that is whole.
+fn after_a_packet(bytes: Vec<u8>) -> String {
+    let good = [section(Little), interface(Little, 1, 0, &[]), enhanced(Little, 0, 1, 60, b"good")]
+        .concat();
+    let (packets, error, _) = read(&[&good[..], &bytes].concat()[..]);
+    let error = error.expect("an error");
+    assert_eq!((packets.len(), error.offset), (1, good.len() as u64));
+    error.why
+}
+
+#[test]
+fn a_block_of_pcapng_with_a_wrong_length_is_named() {
     let mut trailer = enhanced(Little, 0, 2, 60, b"abcd");
     let end = trailer.len() - 4;
     trailer[end] += 1;
-    assert_eq!(after(trailer), "a packet block of 56 bytes at its beginning, 57 at its end");
-    let long = |kind, len| [Little.n32(kind), Little.n32(len), vec![0; 100]].concat();
     assert_eq!(
-        after(long(99, 8)),
-        "a block of 8 bytes, where at least 12 and a multiple of 4 are due"
+        after_a_packet(trailer),
+        "a packet block of 56 bytes at its beginning, 57 at its end"
     );
-    assert_eq!(
-        after(long(99, 13)),
-        "a block of 13 bytes, where at least 12 and a multiple of 4 are due"
-    );
-    assert_eq!(
-        after(long(99, 0xffff_fffc)),
-        "a block of 4294967292 bytes, above the limit of 16777216"
-    );
-    assert_eq!(
-        after(long(6, 28)),
-        "a packet block of 28 bytes has not the room for what it says it holds"
-    );
-    assert_eq!(
-        after(enhanced(Little, 5, 2, 60, b"")),
-        "a packet of interface 5, where the section has 1"
-    );
-    let huge =
-        [0, 0, 2, MAX_FRAME + 1, 60].iter().flat_map(|&n| Little.n32(n)).collect::<Vec<u8>>();
-    assert_eq!(
-        after(block(Little, 6, &huge)),
-        "a frame of 262145 bytes, above the limit of 262144"
-    );
-    let hollow = [0, 0, 2, 100, 100].iter().flat_map(|&n| Little.n32(n)).collect::<Vec<u8>>();
-    let expected = "a packet block of 32 bytes has not the room for what it says it holds";
-    assert_eq!(after(block(Little, 6, &hollow)), expected);
-    assert_eq!(
-        after(interface(Little, 1, 0, &[option(Little, 9, &[6, 6])])),
-        "option 9 with 2 bytes"
-    );
-    let section_mark = block(Little, 0x0a0d_0d0a, &[1, 2, 3, 4]);
-    assert!(after(section_mark).contains("[01, 02, 03, 04] in place of the byte-order mark"));
+    for (kind, len, told) in [
+        (99, 8, "a block of 8 bytes, where at least 12 and a multiple of 4 are due"),
+        (99, 13, "a block of 13 bytes, where at least 12 and a multiple of 4 are due"),
+        (99, 0xffff_fffc, "a block of 4294967292 bytes, above the limit of 16777216"),
+        (6, 28, "a packet block of 28 bytes has not the room for what it says it holds"),
+    ] {
+        let block = [Little.n32(kind), Little.n32(len), vec![0; 100]].concat();
+        assert_eq!(after_a_packet(block), told);
+    }
+}
+
+#[test]
+fn a_block_of_pcapng_that_holds_what_cannot_be_is_named() {
+    let words = |words: [u32; 5]| words.iter().flat_map(|&n| Little.n32(n)).collect::<Vec<u8>>();
+    for (block, told) in [
+        (enhanced(Little, 5, 2, 60, b""), "a packet of interface 5, where the section has 1"),
+        (
+            block(Little, 6, &words([0, 0, 2, MAX_FRAME + 1, 60])),
+            "a frame of 262145 bytes, above the limit of 262144",
+        ),
+        (
+            block(Little, 6, &words([0, 0, 2, 100, 100])),
+            "a packet block of 32 bytes has not the room for what it says it holds",
+        ),
+        (interface(Little, 1, 0, &[option(Little, 9, &[6, 6])]), "option 9 with 2 bytes"),
+    ] {
+        assert_eq!(after_a_packet(block), told);
+    }
+    let section_mark = after_a_packet(block(Little, 0x0a0d_0d0a, &[1, 2, 3, 4]));
+    assert!(section_mark.contains("[01, 02, 03, 04] in place of the byte-order mark"));
 }
 
 #[test]
@@ -370,7 +372,7 @@ fn what_cannot_be_read_is_named() {
     assert_eq!(directory.to_string(), "`src` is a directory, not a capture file");
 }
 
-/// Three interfaces, of which the second and the third have link types that cannot be read.
+/// Three interfaces. The second and the third have link types that cannot be read.
 fn mixed(order: Order) -> Vec<Vec<u8>> {
     vec![
         section(order),
@@ -408,7 +410,8 @@ fn packets_of_unknown_link_types_are_skipped_counted_and_named() {
         assert_eq!(
             capture.skipped().to_string(),
             "3 packets were skipped, of link types that cannot be read: \
-             2 of interface 1 (`lowpan0`), link type 195 (IEEE 802.15.4); 1 of interface 2, link type 60000"
+             2 of interface 1 (`lowpan0`), link type 195 (IEEE 802.15.4); 1 of interface 2, link \
+        type 60000"
         );
     }
 }
@@ -421,7 +424,8 @@ fn a_capture_of_unknown_link_types_alone_is_refused() {
     let heard = [silent.clone(), enhanced(Little, 0, 1, 60, b"")].concat();
     let error = read(&heard[..]).1.unwrap();
     assert_eq!((error.fault, error.packets), (Fault::Unsupported, 0));
-    let expected = "1 packet was skipped, of link types that cannot be read: 1 of interface 0, link type 195 \
+    let expected = "1 packet was skipped, of link types that cannot be read: 1 of interface 0, \
+                    link type 195 \
                     (IEEE 802.15.4); link type 195 (IEEE 802.15.4) cannot be read; Ethernet (1)";
     assert!(error.to_string().starts_with(expected), "{error}");
     // A simple packet belongs to the first interface.
@@ -616,7 +620,7 @@ fn interfaces_are_limited() {
     assert!(why(&file(4097)).starts_with("more than 4096 interfaces in a section"));
 }
 
-/// A reader that gives a byte at a time, and an error of its own in the end.
+/// A reader that gives a byte at a time, and at last an error of its own.
 struct Drip<'a>(&'a [u8]);
 
 impl Read for Drip<'_> {
@@ -640,12 +644,23 @@ fn a_failing_reader_loses_nothing_that_came_before() {
     assert!(error.to_string().starts_with("cannot be read: the disk is on fire"), "{error}");
 }
 
+fn config() -> ProptestConfig {
+    ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() }
+}
+
+/// No packet is longer than a frame may be, or than it was on the wire.
+fn lengths_hold(packets: &[Read1]) -> bool {
+    packets.iter().all(|p| p.2.len() <= MAX_FRAME as usize && p.1 as usize >= p.2.len())
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn damage_anywhere_never_panics_and_leaves_what_came_before(
-        at in any::<prop::sample::Index>(), bytes in proptest::collection::vec(any::<u8>(), 1..6), kind in 0..4
+        at in any::<prop::sample::Index>(),
+        bytes in proptest::collection::vec(any::<u8>(), 1..6),
+        kind in 0..4,
     ) {
         let parts = match kind {
             0 => vec![
@@ -666,7 +681,7 @@ proptest! {
         let (after, _, _) = read(&file[..]);
         let untouched = read(&file[..at]).0.len();
         prop_assert_eq!(&before[..untouched], &after[..untouched]);
-        prop_assert!(after.iter().all(|p| p.2.len() <= MAX_FRAME as usize && p.1 as usize >= p.2.len()));
+        prop_assert!(lengths_hold(&after));
         prop_assert!(after.is_sorted_by_key(|p| p.0));
     }
 
@@ -680,7 +695,7 @@ proptest! {
             *byte = *new;
         }
         let (packets, _, _) = read(&file[..]);
-        prop_assert!(packets.iter().all(|p| p.2.len() <= MAX_FRAME as usize && p.1 as usize >= p.2.len()));
+        prop_assert!(lengths_hold(&packets));
         prop_assert!(packets.is_sorted_by_key(|p| p.0));
     }
 }

@@ -51,7 +51,8 @@ fn chromium() -> Option<PathBuf> {
 }
 
 /// Has the browser itself say how many things the page loaded besides itself, once all has settled.
-const COUNT_FETCHES: &str = "<script>setTimeout(function () { document.documentElement.dataset.fetched = \
+const COUNT_FETCHES: &str = "<script>setTimeout(function () { \
+                             document.documentElement.dataset.fetched = \
     performance.getEntriesByType('resource').length; }, 1000);</script>";
 
 /// `page` with `html` as the last thing in its body. (The chart library has an end of a body in a
@@ -232,7 +233,8 @@ fn dark_and_narrow_draw_too() {
 /// What users provide cannot become part of the page, and the page cannot load what is not in it.
 #[test]
 fn hostile_names_stay_text() {
-    let evil = "</script><script>document.documentElement.dataset.error='owned'</script><img src=x onerror=alert(1)>\
+    let evil = "</script><script>document.documentElement.dataset.error='owned'</script><img src=x \
+                onerror=alert(1)>\
                 <!--\u{2028}&amp;\"'";
     let mut document = simulated(SHAPES[1], 3);
     document.label = evil.into();
@@ -328,7 +330,7 @@ fn suite() -> SuiteResult {
     }
 }
 
-/// The page of a suite runs no script; so that it can say how wide it is, one is let in here.
+/// The page of a suite runs no script; so that it can say how wide it is, one is admitted here.
 #[test]
 fn the_page_of_a_suite_fits_a_phone_and_loads_nothing() {
     let page = suite::render(&suite());

@@ -46,7 +46,7 @@ fn chart() -> Chart {
     }
 }
 
-/// A claim of each kind, two of which name the same reason, and one of everything else.
+/// A claim of each kind, where two name the same reason, and one of everything else.
 fn section() -> Section {
     let mut claims: Vec<JudgedClaim> =
         KINDS.iter().zip(["a", "b", "c", "d", "e", "f"]).map(|(kind, s)| claim(s, kind)).collect();

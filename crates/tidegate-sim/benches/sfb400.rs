@@ -12,6 +12,7 @@
 )]
 use std::time::Instant;
 
+use tidegate::catalog::AnyConfig;
 use tidegate::{Bytes, Link, Prob, Rate, Seed, Size, Span, Time, catalog};
 use tidegate_sim::sources::Flavor;
 use tidegate_sim::{Cbr, Flow, Network, Outcome, Plan, Source, Tcp, simulate};
@@ -19,9 +20,27 @@ use tidegate_sim::{Cbr, Flow, Network, Outcome, Plan, Source, Tcp, simulate};
 /// Hosts on each side.
 const HOSTS: usize = 5;
 
+/// `queue` on `link`, `scale` times as fast.
+fn config(queue: &str, link: &Link, scale: u64) -> AnyConfig {
+    let mut config = catalog::config(queue, None, link).expect("a queue of the catalog");
+    if queue == "red" {
+        // As ns-2 is run for the comparison: 40 and 160 of 200 packets, gentle, wait.
+        let (min, max) = (format!("{} packets", 40 * scale), format!("{} packets", 160 * scale));
+        for (name, text) in [
+            ("min", min.as_str()),
+            ("max", &max),
+            ("probability", "0.1"),
+            ("gentle", "on"),
+            ("wait", "on"),
+        ] {
+            config.set(name, text).expect("a parameter of RED");
+        }
+    }
+    config
+}
+
 /// The network with `queue` before the bottleneck, `flows` TCP flows and everything `scale` times
 /// as fast.
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn network(queue: &str, flows: u64, scale: u64, seed: Seed) -> Network {
     let mut network = Network::new();
     let mut dice = seed.stream("network");
@@ -37,27 +56,9 @@ fn network(queue: &str, flows: u64, scale: u64, seed: Seed) -> Network {
     };
     let (left, right) = (hosts(a), hosts(c));
     let link = Link::new(core, Size::Packets(200 * scale), Bytes::new(1000)).expect("a link");
-    let mut config = catalog::config(queue, None, &link).expect("a queue of the catalog");
-    if queue == "red" {
-        // As ns-2 is run for the comparison: 40 and 160 of 200 packets, gentle, wait.
-        let (min, max) = (format!("{} packets", 40 * scale), format!("{} packets", 160 * scale));
-        for (name, text) in [
-            ("min", min.as_str()),
-            ("max", &max),
-            ("probability", "0.1"),
-            ("gentle", "on"),
-            ("wait", "on"),
-        ] {
-            config.set(name, text).expect("a parameter of RED");
-        }
-    }
-    network.queue(
-        "A->B",
-        (a, b),
-        core,
-        delay,
-        config.build(link, seed.stream("queue A->B")).expect("a queue"),
-    );
+    let dice_of_queue = seed.stream("queue A->B");
+    let queue = config(queue, &link, scale).build(link, dice_of_queue).expect("a queue");
+    network.queue("A->B", (a, b), core, delay, queue);
     network.link("B->A", b, a, core, delay);
     network.duplex(b, c, core, delay);
     let (tcp, flood) = (network.group("tcp"), network.group("flood"));
@@ -71,16 +72,8 @@ fn network(queue: &str, flows: u64, scale: u64, seed: Seed) -> Network {
         } else {
             (tcp, Source::Tcp(Tcp::ns2(Flavor::NewReno)))
         };
-        network.flow(Flow {
-            group,
-            from,
-            to,
-            key: tidegate::rng::mix(i),
-            class: 0,
-            start,
-            stop: Time::MAX,
-            source,
-        });
+        let (key, class, stop) = (tidegate::rng::mix(i), 0, Time::MAX);
+        network.flow(Flow { group, from, to, key, class, start, stop, source });
     }
     network
 }

@@ -1,5 +1,5 @@
-//! What the module answers. That its figures are the command's is held in `tidegate-cli`, where both
-//! can be run.
+//! What the module answers. That its figures are the command's is held in `tidegate-cli`, where
+//! both can be run.
 use tidegate_wasm::{LONGEST, answer, length, reply, room};
 
 #[test]

@@ -1,8 +1,8 @@
 //! What counting a flow costs: MINCOUNT at the paper's (m, k) = (1024, 3), per element.
 //!
-//! Flows are drawn beforehand, few, as many as the minima, and many: buckets that are never full,
-//! those of which every second value is in doubt, and those that refuse nearly all. The sketch is a
-//! warm one, as within a period.
+//! Flows are drawn beforehand: few, as many as the minima, and many. Buckets are never full, or
+//! every second value is in doubt, or they refuse nearly all. The sketch is a warm one, as within a
+//! period.
 #![allow(missing_docs, reason = "criterion's macros write undocumented functions")]
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tidegate::parts::mincount::{Estimator, MinCount};

@@ -6,8 +6,9 @@
 //! beforehand; `empty` is the loop without a queue, to subtract. Figures are per offered packet
 //! (criterion's `thrpt` counts packets; `time` is for 1000 of them).
 //!
-//! A figure means little without the path that the packets took, so for the queues below the
-//! benchmark asserts that at least nine packets in ten took the one that is meant: see [`Subject`].
+//! A figure means little without the path that the packets took. So for the queues below the
+//! benchmark asserts that at least nine packets in ten took the path that is meant: see
+//! [`Subject`].
 #![allow(clippy::disallowed_macros, reason = "a benchmark prints")]
 #![allow(missing_docs, reason = "criterion's macros write undocumented functions")]
 use std::hint::black_box;

@@ -8,8 +8,8 @@ use tidegate::{Packet, Rng};
 #[global_allocator]
 static WEIGHING: Weighing = Weighing;
 
-/// The bound is no larger than it need be: a queue that says what it keeps has it from the start,
-/// besides its own fixed fields; only queues whose lines grow take words more for each packet that
+/// The bound is no larger than it need be: A queue that says what it keeps has it from the start,
+/// besides its own fixed fields. Only queues whose lines grow take words more for each packet that
 /// may come to wait. Schedulers with classes keep places for packets from the start: the packets
 /// are not counted as state.
 #[test]

@@ -192,7 +192,8 @@ fn packets_of_link_types_that_cannot_be_read_are_said_and_no_error() {
     home.write("capture.pcapng", [&other[..], &whole].concat());
     let ran = home.run(&with(&["--json", "--out", "result"]));
     assert_eq!(ran.code, 0, "{ran:?}");
-    let why = "2 packets were skipped, of link types that cannot be read: 2 of interface 0 (`low0`), link type 195 \
+    let why = "2 packets were skipped, of link types that cannot be read: 2 of interface 0 \
+               (`low0`), link type 195 \
                (IEEE 802.15.4)";
     assert!(ran.err.contains(&format!("{why}.\n")), "{}", ran.err);
     let document: Value = serde_json::from_str(&ran.out).unwrap();

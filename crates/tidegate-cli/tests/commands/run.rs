@@ -180,7 +180,8 @@ fn a_directory_repeats_the_queues_that_were_given() {
 #[test]
 fn a_watched_link_with_its_own_queue_takes_no_other() {
     let home = Home::new();
-    let links = "kind = \"graph\"\n[[link]]\nfrom = \"A\"\nto = \"B\"\nrate = \"2 Mbit/s\"\nlimit = \"30 packets\"\n\
+    let links = "kind = \"graph\"\n[[link]]\nfrom = \"A\"\nto = \"B\"\nrate = \"2 Mbit/s\"\n\
+                 limit = \"30 packets\"\n\
                  queue = \"blue as OWN\"\n";
     let text = common::SMALL
         .replace("kind = \"dumbbell\"\nrate = \"2 Mbit/s\"\nlimit = \"30 packets\"\n", links)

@@ -64,9 +64,9 @@ fn mincount_takes_12_kib_and_is_off_by_2_percent() {
 }
 
 /// With half of the packets from one flow matches and hits say less than 4, whatever the truth: 1 /
-/// Σ p². CARE's jackknife does not mind the elephant where its list is long enough (chan2003 §V-B:
-/// with a flow that takes a tenth to a third of the link it is nearer to the truth than SRED, which
-/// counts hits): within a fifth of a hundred flows.
+/// Σ p². With a list that is long enough CARE's jackknife does not mind the elephant. It is within
+/// a fifth of a hundred flows. In chan2003 §V-B one flow takes a tenth to a third of the link.
+/// There it is nearer to the truth than SRED, which counts hits.
 #[test]
 fn one_elephant_blinds_matches_and_not_the_jackknife() {
     let table = table(&Home::new(), &["--quick", "--seeds", "20"]);

@@ -137,6 +137,39 @@ impl Home {
         self.run(args).refused(code, words);
         assert_eq!(self.files(), before, "{args:?} left something behind");
     }
+
+    /// Runs a gate with a link between two interfaces that are not there, and `more` arguments.
+    pub fn gate(&self, more: &[&str]) -> Ran {
+        let link = ["gate", "--in", "west", "--out", "east", "--rate", "1mbit", "--queue", "red"];
+        self.run(&[&link[..], more].concat())
+    }
+
+    /// Runs a gate by a file with these keys above such a link.
+    pub fn gate_by_file(&self, keys: &str) -> Ran {
+        let link = "in = \"west\"\nout = \"east\"\nrate = \"1 Mbit/s\"\nqueue = \"red\"";
+        self.write("gate.toml", format!("{keys}\n[[link]]\n{link}\n"));
+        self.run(&["gate", "--config", "gate.toml", "--dry-run"])
+    }
+
+    /// Asserts that a gate's `option` is an address with this port, and that one that others can
+    /// reach must be meant: as an argument and in a file.
+    pub fn refuses_a_public_address(&self, option: &str, port: &str) {
+        let (flag, public) = (format!("--{option}"), format!("--{option}-public"));
+        let key = public.trim_start_matches('-').replace('-', "_");
+        let told = format!("{option} = 0.0.0.0:{port}");
+        self.gate(&[&flag, &format!("0.0.0.0:{port}")])
+            .refused(2, &[&told, "others can reach", &public, &key]);
+        let example = "as in 127.0.0.1:9465";
+        self.gate(&[&flag, port]).refused(2, &[port, example]);
+        self.gate(&[&public]).refused(2, &[&format!("{flag} <")]);
+
+        let refused = |text: &str, words: [&str; 2]| self.gate_by_file(text).refused(2, &words);
+        let place = |key: &str| format!("gate.toml:1:{}: {key}", key.len() + " = \"".len());
+        let address = format!("{option} = \"[::]:{port}\"");
+        refused(&address, [&format!("{} = [::]:{port}", place(option)), &key]);
+        refused(&format!("{option} = \"here\""), [&format!("{} = here", place(option)), example]);
+        refused(&format!("{key} = true"), [&place(&key), &format!("there is no `{option}`")]);
+    }
 }
 
 /// The root of the repository.

@@ -120,8 +120,8 @@ impl Net {
     }
 
     /// A datagram gets across. The first may not: what arrives in the moment of taking over is
-    /// thrown away, since nobody knows whether the kernel has forwarded it; and a machine that
-    /// is busy may take long.
+    /// thrown away, since nobody knows whether the kernel has forwarded it. And a machine that is
+    /// busy may take long.
     pub fn must_cross(&self) {
         self.until_crossed(|_| true);
     }

@@ -22,8 +22,8 @@ const HEADERS: usize = 28;
 /// What is measured, and what is let pass before.
 const WARMUP: Duration = Duration::from_secs(3);
 const MEASURED: Duration = Duration::from_secs(10);
-/// How often it is tried, and how often it is begun: a run for which the machine had no time is no
-/// try.
+/// How often it is tried, and how often it is begun: a run is no try if the machine had no time for
+/// it.
 const TRIES: usize = 3;
 const RUNS: usize = 4;
 /// The part of the flood that may stay unsent since the machine had no time for its sender.
@@ -39,8 +39,8 @@ struct Tolerance {
 
 /// What a shell promises, on a machine that has time for it.
 const PROMISED: Tolerance = Tolerance { within: 0.1, nothing: 0.2 };
-/// The same answer to who gets the line, also where other work takes the processors away in between
-/// and senders' packets come in bursts: a quarter, and a twentieth of the line.
+/// The same answer to who gets the line, to a quarter and a twentieth of it. That holds also where
+/// other work takes the processors away, so that packets come in bursts.
 const SAME_ANSWER: Tolerance = Tolerance { within: 0.25, nothing: 1.0 };
 
 const TWIN: &str = r#"

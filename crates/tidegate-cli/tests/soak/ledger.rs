@@ -79,7 +79,7 @@ impl Wires {
 /// The wires' counters at the beginning, when nobody sent yet.
 pub struct Ledger(Wires);
 
-/// What was found in the end.
+/// What was found at the end.
 pub struct Entries {
     pub verdicts: Vec<Verdict>,
     pub account: Value,

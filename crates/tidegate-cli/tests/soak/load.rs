@@ -207,8 +207,8 @@ impl Sender {
     }
 }
 
-/// Sends datagrams of two lengths by turns while there is to be a flood, so many bytes a second, or
-/// as many as this machine can: what could not be sent in time is not made up for.
+/// Sends datagrams of two lengths by turns while there is to be a flood. It sends so many bytes a
+/// second, or as many as this machine can: what is late is not made up for.
 fn datagrams(shared: &Shared, speed: f64) {
     let socket = UdpSocket::bind((ENDS[1], 0)).unwrap();
     let payload = [0; 1400];

@@ -98,12 +98,15 @@ fn page(seconds: f64, samples: &[Sample], verdicts: &[Verdict]) -> String {
     let last = samples.last().cloned().unwrap_or_default();
     let mut text = format!(
         "# Soak\n\n\
-         By `make soak`: {:.0} minutes of a gate in network namespaces on one machine, at some 100 Mbit/s.\n\
-         The kernel's TCP, long and short, cubic and reno, both ways, offers four fifths of the line.\n\
+         By `make soak`: {:.0} minutes of a gate in network namespaces on one machine, at some \
+         100 Mbit/s.\n\
+         The kernel's TCP, long and short, cubic and reno, both ways, offers four \
+         fifths of the line.\n\
          A flood of one and a half times the line is there a third of the time.\n\
          The file was read again {} times, each time with another queue and another rate.\n\
          An interface went down and came up again {} times.\n\
-         A frame is counted at the far ends, by the kernel's program at the gate, and by the gate.\n\n\
+         A frame is counted at the far ends, by the kernel's program at the gate, and by \
+         the gate.\n\n\
          | | what | found |\n|---|---|---|\n",
         seconds / 60.0,
         last.reloads,
@@ -113,7 +116,8 @@ fn page(seconds: f64, samples: &[Sample], verdicts: &[Verdict]) -> String {
         let _ =
             writeln!(text, "| {} | {what} | {found} |", if *holds { "holds" } else { "**fails**" });
     }
-    text + "\nWhat is unheard came off the wire just after an interface had come up again, before the gate had noticed.\n\
+    text + "\nWhat is unheard came off the wire just after an interface had come up again, \
+            before the gate had noticed.\n\
             It is lost and counted. Figures: [soak.csv](soak.csv).\n\n\
             ![The gate's own memory over time](soak-memory.svg)\n\n\
             ![Frames received, sent and lost a second](soak-frames.svg)\n"

@@ -1,5 +1,5 @@
-//! A flood made in the kernel: frames that a small XDP program gives their flows and sends out, at
-//! a price that leaves the core that makes them time to receive what they become.
+//! A flood made in the kernel: a small XDP program gives frames their flows and sends them out.
+//! That is so cheap that the same core has time to receive what they become.
 // the bpf system call, which has no safe wrapper that runs programs on live frames
 #![allow(unsafe_code)]
 

@@ -2,12 +2,12 @@
 //!
 //! `cargo bench -p tidegate-gateway --bench throughput [-- QUEUE …]`; root, two cores, and nothing
 //! else running. The gateway, which fails open like any other, has core 0. On core 1 a program in
-//! the kernel sends more than it can take; the kernel counts what arrives at the far end. Receiving
-//! a frame from a virtual cable is work of whoever sent it: what it takes to put frames into the
-//! gateway's ring is spent on core 1, what it takes the far end to receive them on core 0.
+//! the kernel sends more than it can take; the kernel counts what arrives at the far end. With a
+//! virtual cable the sender's core also receives the frame. So core 1 puts frames into the
+//! gateway's ring, and core 0 receives them at the far end.
 //!
 //! The cost of a frame is what core 0 has spent for each received. To the slow link that is no more
-//! than a bound, since whoever waits for the next departure there does so awake.
+//! than a bound, since the gateway waits awake for the next departure there.
 mod flood;
 
 use std::process::ExitCode;

@@ -279,87 +279,131 @@ mod tests {
     use super::*;
     use tidegate::{Rng, Span};
 
-    /// A queue that has a place for each key, first in, first out, and takes turns by chance.
+    /// How many frames there is room for at last: half as many at first.
+    const SLOTS: u32 = 60;
+    /// Seven flows on five lines.
+    const FLOWS: [u64; 7] = [1, 2, 3, 4, 5, 1 + (1 << 40), 2 + (1 << 40)];
+
+    /// A queue that has a place for each key, first in, first out, and takes turns by chance. A key
+    /// is a flow, a class, and how often the queue's key was another.
     type Places = BTreeMap<(u64, u16, u32), VecDeque<u32>>;
 
-    fn any(places: &Places, dice: &mut Rng) -> (u64, u16, u32) {
-        *places.keys().nth(dice.below(places.len() as u64) as usize).unwrap()
+    /// A queue with frames that wait, and what is known of them without `WaitingFrames`.
+    struct Course {
+        seed: u64,
+        dice: Rng,
+        waiting: WaitingFrames,
+        places: Places,
+        free: Vec<u32>,
+        /// Where frames are: the flow, the class and the arrival of the frame in each slot.
+        held: Vec<Option<(u64, u16, Time)>>,
+        generation: u32,
+        /// When the last frame of a flow and class to leave had come.
+        last: BTreeMap<(u64, u16), Time>,
+        /// How often a frame left in another's place.
+        stood_in: u32,
     }
 
-    /// Takes the packet `at` out of a place: its slot.
-    fn taken(places: &mut Places, key: (u64, u16, u32), at: usize) -> u32 {
-        let place = places.get_mut(&key).unwrap();
-        let slot = place.remove(at).unwrap();
-        if place.is_empty() {
-            places.remove(&key);
+    impl Course {
+        fn new(seed: u64) -> Course {
+            Course {
+                seed,
+                dice: Rng::from_seed(seed),
+                waiting: WaitingFrames::new(SLOTS / 2),
+                places: Places::new(),
+                free: (0..SLOTS / 2).collect(),
+                held: vec![None; SLOTS as usize],
+                generation: 0,
+                last: BTreeMap::new(),
+                stood_in: 0,
+            }
         }
-        slot
+
+        /// One frame comes, or leaves, or is dropped.
+        fn step(&mut self, step: u64) {
+            self.generation += u32::from(self.dice.chance(0.01));
+            if self.dice.chance(0.51) && !self.free.is_empty() {
+                self.comes(step);
+            } else if !self.places.is_empty() {
+                let turn = self.dice.below(self.places.len() as u64) as usize;
+                let key = *self.places.keys().nth(turn).unwrap();
+                if self.dice.chance(0.3) {
+                    self.is_dropped(key);
+                } else {
+                    self.leaves(key, step);
+                }
+            }
+        }
+
+        fn grows(&mut self) {
+            self.free.extend(SLOTS / 2..SLOTS);
+            drop(self.waiting.grow(WaitingFrames::new(SLOTS), SLOTS / 2));
+        }
+
+        fn comes(&mut self, step: u64) {
+            let now = Time::ZERO + Span::from_nanos(step);
+            let slot = self.free.swap_remove(self.dice.below(self.free.len() as u64) as usize);
+            let flow = FLOWS[self.dice.below(7) as usize];
+            let class = u16::from(self.dice.chance(0.2));
+            let packet = Packet::new(flow, step as u32).with_slot(slot).with_class(class);
+            let key = (flow, class, self.waiting.join(now, &packet, self.generation));
+            self.places.entry(key).or_default().push_back(slot);
+            self.held[slot as usize] = Some((flow, class, now));
+        }
+
+        fn is_dropped(&mut self, key: (u64, u16, u32)) {
+            let at = self.dice.below(self.places[&key].len() as u64) as usize;
+            let slot = self.taken(key, at);
+            self.waiting.drop_out(slot);
+            self.held[slot as usize] = None;
+        }
+
+        /// The first of a place leaves, or an earlier frame of its flow and class instead.
+        fn leaves(&mut self, key: (u64, u16, u32), step: u64) {
+            let slot = self.taken(key, 0);
+            let (flow, class, own) = self.held[slot as usize].take().unwrap();
+            let leaves = match self.waiting.leave(slot) {
+                None => own,
+                Some(Earlier { slot: other, arrived, len }) => {
+                    self.stood_in += 1;
+                    assert_eq!(len as u64, arrived.as_nanos(), "its own length");
+                    let there = self.held[other as usize].replace((flow, class, own));
+                    assert_eq!(there, Some((flow, class, arrived)));
+                    arrived
+                }
+            };
+            let before = self.last.insert((flow, class), leaves);
+            assert!(before < Some(leaves), "seed {}, step {step}", self.seed);
+        }
+
+        /// Takes the packet `at` out of a place: its slot, which is free now.
+        fn taken(&mut self, key: (u64, u16, u32), at: usize) -> u32 {
+            let place = self.places.get_mut(&key).unwrap();
+            let slot = place.remove(at).unwrap();
+            if place.is_empty() {
+                self.places.remove(&key);
+            }
+            self.free.push(slot);
+            slot
+        }
     }
 
     /// Whatever the queue drops and in whose turn, the frames of each flow and class leave in the
     /// order in which they came. That holds though the queue knows them by one key and then by
     /// another.
     #[test]
-    #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn who_came_first_leaves_first() {
-        const SLOTS: u32 = 60;
         for seed in 0..40 {
-            let mut dice = Rng::from_seed(seed);
-            let (mut waiting, mut places) = (WaitingFrames::new(SLOTS / 2), Places::new());
-            let mut free: Vec<u32> = (0..SLOTS / 2).collect();
-            // Where frames are: of each slot the flow, the class and when its frame came.
-            let mut held = vec![None; SLOTS as usize];
-            let (mut generation, mut stood_in) = (0, 0);
-            let mut last: BTreeMap<(u64, u16), Time> = BTreeMap::new();
+            let mut course = Course::new(seed);
             for step in 1..20_000 {
-                let now = Time::ZERO + Span::from_nanos(step);
                 if step == 5000 {
-                    free.extend(SLOTS / 2..SLOTS);
-                    drop(waiting.grow(WaitingFrames::new(SLOTS), SLOTS / 2));
+                    course.grows();
                 }
-                generation += u32::from(dice.chance(0.01));
-                if dice.chance(0.51) && !free.is_empty() {
-                    let slot = free.swap_remove(dice.below(free.len() as u64) as usize);
-                    // Seven flows on five lines.
-                    let flow =
-                        [1, 2, 3, 4, 5, 1 + (1 << 40), 2 + (1 << 40)][dice.below(7) as usize];
-                    let class = u16::from(dice.chance(0.2));
-                    let packet = Packet::new(flow, step as u32).with_slot(slot).with_class(class);
-                    let key = (flow, class, waiting.join(now, &packet, generation));
-                    places.entry(key).or_default().push_back(slot);
-                    held[slot as usize] = Some((flow, class, now));
-                } else if !places.is_empty() {
-                    let key = any(&places, &mut dice);
-                    if dice.chance(0.3) {
-                        let at = dice.below(places[&key].len() as u64) as usize;
-                        let slot = taken(&mut places, key, at);
-                        waiting.drop_out(slot);
-                        held[slot as usize] = None;
-                        free.push(slot);
-                        continue;
-                    }
-                    let slot = taken(&mut places, key, 0);
-                    free.push(slot);
-                    let (flow, class, own) = held[slot as usize].take().unwrap();
-                    let leaves = match waiting.leave(slot) {
-                        None => own,
-                        Some(Earlier { slot: other, arrived, len }) => {
-                            stood_in += 1;
-                            assert_eq!(len as u64, arrived.as_nanos(), "its own length");
-                            assert_eq!(
-                                held[other as usize].replace((flow, class, own)),
-                                Some((flow, class, arrived))
-                            );
-                            arrived
-                        }
-                    };
-                    let before = last.insert((flow, class), leaves);
-                    assert!(before < Some(leaves), "seed {seed}, step {step}");
-                }
-                let there = held.iter().flatten().count();
-                assert_eq!(waiting.count() as usize, there);
+                course.step(step);
+                let there = course.held.iter().flatten().count();
+                assert_eq!(course.waiting.count() as usize, there, "seed {seed}, step {step}");
             }
-            assert!(stood_in > 100, "{stood_in}");
+            assert!(course.stood_in > 100, "{}", course.stood_in);
         }
     }
 

@@ -65,7 +65,7 @@ fn few_flows_are_told_exactly() {
     both.hold();
 }
 
-/// Ten flows of which each sends a fiftieth, among senders of which each sends a single frame.
+/// Ten flows that send a fiftieth each, among senders of a single frame each.
 #[test]
 fn who_sends_a_fiftieth_is_told_however_many_senders_are_forged() {
     let (mut both, mut dice) = (Both::default(), Rng::from_seed(2));

@@ -113,7 +113,7 @@ fn the_file_stays_within_its_limit() {
     assert_eq!(recorded.trouble.as_deref(), Some("the file has reached its limit"));
 }
 
-/// A disk that writes the rest only when it is told to.
+/// A disk that writes the rest only when the test says so.
 struct Slow(Receiver<()>, usize);
 
 impl Write for Slow {

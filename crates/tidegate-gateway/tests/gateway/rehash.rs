@@ -42,7 +42,7 @@ fn flows_get_new_keys_where_they_keep_their_places_for_long() {
     }
 }
 
-/// A gate with DRR in single places on 10 Mbit/s, by which a thousand bytes leave every 0.8 ms.
+/// A gate with DRR in single places on 10 Mbit/s: a thousand bytes leave every 0.8 ms.
 fn plan(rehash: &str) -> GatePlan {
     let link = link("10 Mbit/s", Size::Packets(100));
     let queue = catalog::config("drr", Some("paper"), &link).unwrap();
@@ -88,7 +88,7 @@ fn overtaken(left: &[(u64, u8, u32)]) -> Vec<(u64, u8)> {
     late.map(|&(milli, flow, _)| (milli, flow)).collect()
 }
 
-/// Bursts of twenty flows at once, of which the last frame has left 32 ms later.
+/// Bursts of twenty flows at once. The last frame has left 32 ms later.
 fn burst(milli: u64, dice: &mut Rng) -> Vec<u8> {
     let frames = if milli.is_multiple_of(40) { 40 } else { 0 };
     (0..frames).map(|_| dice.below(20) as u8).collect()
@@ -113,7 +113,7 @@ fn no_flow_is_overtaken_where_the_queue_empties() {
     assert_ne!(often, never);
 }
 
-/// Two flows of which something always waits, and one that sends a frame now and then.
+/// Two flows that always have something waiting, and one that sends a frame now and then.
 fn standing(milli: u64, _: &mut Rng) -> Vec<u8> {
     let quiet = (milli % 20 == 7).then_some(2);
     [0, 1].into_iter().chain(quiet).collect()
@@ -137,9 +137,9 @@ fn no_flow_is_overtaken_that_always_waits() {
     );
 }
 
-/// Frames of all lengths, of flows that speak ECN in some and not in others, behind each queue that
-/// flows get new keys before: each leaves in its turn and as it was but for a mark, which no frame
-/// bears that cannot, and as many as are said to be marked are.
+/// Frames of all lengths, some with ECN and some without, behind each queue that gets new keys for
+/// its flows. Each frame leaves in its turn, unchanged except for a mark. Only frames that can be
+/// marked are, and as many as the gate says.
 #[test]
 fn whatever_a_flow_sends_is_in_order_and_marks_are_where_they_can_be() {
     for queue in ["fq_codel", "cake", "fq_pie", "afq", "wfq", "ewfq", "drr", "sfq", "sfq_red"] {

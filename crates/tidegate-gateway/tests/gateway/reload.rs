@@ -1,5 +1,5 @@
 //! A gate that goes on by another plan while frames wait, over cables in memory: nothing is lost by
-//! that, nothing is told twice, no flow is overtaken. And what both directions, classes and
+//! that, nothing is reported twice, no flow is overtaken. And what both directions, classes and
 //! prefixes that are not judged do.
 
 use std::collections::HashMap;

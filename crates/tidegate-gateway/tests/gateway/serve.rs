@@ -116,7 +116,7 @@ fn who_says_nothing_takes_one_place_and_loses_it_to_the_next_or_in_time() {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Scrapes ten times, each of which is to take less than `most`.
+/// Scrapes ten times. Each must take less than `most`.
 fn scrape_in_time(address: SocketAddr, most: Duration, beside: &str) {
     for _ in 0..10 {
         let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! What is told of gates that run: over cables in memory, by told times.
+//! What documents say of gates that run: over cables in memory, by times that the test sets.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -18,7 +18,7 @@ use tidegate_gateway::watch::counters::Tally;
 use tidegate_gateway::watch::monitor::{Moment, Monitor};
 use tidegate_gateway::watch::offenders::OffenderRules;
 use tidegate_gateway::watch::sample::{Sampler, samples};
-use tidegate_gateway::watch::snapshot::{Direction, SCHEMA, Snapshot};
+use tidegate_gateway::watch::snapshot::{Direction, Flows, SCHEMA, Snapshot};
 
 /// How often samples are taken, as the pump does.
 const BEAT: Span = Span::from_millis(50);
@@ -60,7 +60,7 @@ struct Rig {
     plan: GatePlan,
     now: Time,
     due: Time,
-    /// What was told of offenders.
+    /// The reports of offenders.
     told: Vec<String>,
 }
 
@@ -144,79 +144,72 @@ fn counters(of: &Direction) -> BTreeMap<String, u64> {
     all
 }
 
-#[test]
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
-fn every_document_is_by_the_schema_and_accounts_for_all_and_counters_never_go_back() {
+fn schema() -> jsonschema::Validator {
     let schema: Value =
         serde_json::from_str(include_str!("../../schema/tidegate.snapshot-1.json")).unwrap();
     jsonschema::draft202012::meta::validate(&schema).expect("the schema is a schema");
-    let schema = jsonschema::draft202012::new(&schema).unwrap();
+    jsonschema::draft202012::new(&schema).unwrap()
+}
+
+/// The document is one line, as the schema has it, and says the same when it is read.
+fn is_by_the_schema(snapshot: &Snapshot, schema: &jsonschema::Validator, queue: &str) {
+    let text = snapshot.line();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let problems: Vec<String> =
+        schema.iter_errors(&document).map(|e| format!("{e} at {}", e.instance_path())).collect();
+    assert!(problems.is_empty(), "{queue}: {problems:?}");
+    let read: Snapshot = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, *snapshot, "what is read is what was written");
+    assert!(text.ends_with('\n') && text.matches('\n').count() == 1);
+}
+
+/// All frames are accounted for, and no counter is below what it was `before`.
+fn accounts_for_all(direction: &Direction, before: &mut BTreeMap<String, u64>, name: &str) {
+    assert!(direction.balanced(), "{name}: {direction:?}");
+    let now = counters(direction);
+    for (counter, count) in &now {
+        let went_back = before.get(counter).is_some_and(|before| before > count);
+        assert!(!went_back, "{name}: {counter} went back");
+    }
+    *before = now;
+    let Some(queue) = &direction.queue else { return };
+    let last = queue.delays.at_most.last().unwrap();
+    assert_eq!(last.frames, queue.delays.frames, "the last has all");
+    assert!(queue.backlog.frames <= direction.held.frames);
+    assert!(queue.gauges.len() <= 16, "there is room for them");
+}
+
+#[test]
+fn every_document_is_by_the_schema_and_accounts_for_all_and_counters_never_go_back() {
+    let schema = schema();
     let mut dice = Rng::from_seed(7);
     for (number, row) in QUEUES.iter().enumerate() {
         let back = (number % 2 == 0).then(|| way("sfb", link("3 Mbit/s", 30)));
-        let there = Way {
-            allowed: vec!["10.0.0.4/32".parse().unwrap()],
-            ..way(row.name, link("4 Mbit/s", 50))
-        };
+        let allowed = vec!["10.0.0.4/32".parse().unwrap()];
+        let there = Way { allowed, ..way(row.name, link("4 Mbit/s", 50)) };
         let mut rig = Rig::new(plan(there, back));
         let (mut before, mut frames) = ([BTreeMap::new(), BTreeMap::new()], 0);
         for round in 0..300 {
             traffic(&mut rig, &mut dice, &mut frames);
             rig.until(rig.now + Span::from_millis(dice.below(10)));
             if round == 150 {
-                let way = |queue, rate| way(queue, link(rate, 60));
+                let way = |queue| way(queue, link("5 Mbit/s", 60));
                 let managed = rig.plan.settings().back.is_some();
-                rig.renew(plan(
-                    way("red", "5 Mbit/s"),
-                    managed.then(|| way("fq_codel", "5 Mbit/s")),
-                ));
+                rig.renew(plan(way("red"), managed.then(|| way("fq_codel"))));
             }
-            if round % 10 != 0 {
-                continue;
-            }
-            let snapshot = rig.snapshot();
-            let text = snapshot.line();
-            let document: Value = serde_json::from_str(&text).unwrap();
-            let problems: Vec<String> = schema
-                .iter_errors(&document)
-                .map(|e| format!("{e} at {}", e.instance_path()))
-                .collect();
-            assert!(problems.is_empty(), "{}: {problems:?}", row.name);
-            assert_eq!(
-                serde_json::from_str::<Snapshot>(&text).unwrap(),
-                snapshot,
-                "what is read is what was written"
-            );
-            assert!(text.ends_with('\n') && text.matches('\n').count() == 1);
-            for (direction, before) in [&snapshot.links[0].managed, &snapshot.links[0].reverse]
-                .into_iter()
-                .zip(&mut before)
-            {
-                assert!(direction.balanced(), "{}: {direction:?}", row.name);
-                let now = counters(direction);
-                for (name, count) in &now {
-                    assert!(
-                        before.get(name).is_none_or(|before| before <= count),
-                        "{}: {name} went back",
-                        row.name
-                    );
-                }
-                *before = now;
-                let Some(queue) = &direction.queue else { continue };
-                let last = queue.delays.at_most.last().unwrap();
-                assert_eq!(last.frames, queue.delays.frames, "the last has all");
-                assert!(queue.backlog.frames <= direction.held.frames);
-                assert!(queue.gauges.len() <= 16, "there is room for them");
+            if round % 10 == 0 {
+                let snapshot = rig.snapshot();
+                is_by_the_schema(&snapshot, &schema, row.name);
+                let link = &snapshot.links[0];
+                accounts_for_all(&link.managed, &mut before[0], row.name);
+                accounts_for_all(&link.reverse, &mut before[1], row.name);
             }
         }
         let snapshot = rig.snapshot();
         let managed = snapshot.links[0].managed.clone();
         assert_eq!((snapshot.schema.as_str(), snapshot.reloads.done), (SCHEMA, 1));
-        assert!(
-            managed.sent.frames > 300 && managed.allowed.frames > 0,
-            "{}: {managed:?}",
-            row.name
-        );
+        let some = managed.sent.frames > 300 && managed.allowed.frames > 0;
+        assert!(some, "{}: {managed:?}", row.name);
         assert_eq!(managed.queue.unwrap().label, "red");
     }
 }
@@ -332,7 +325,37 @@ fn an_offender_stays_one_however_often_its_key_changes() {
     offends("drr", "100 ms");
 }
 
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
+/// A second of a user's 2 Mbit/s, and of `flood` frames of a flood each millisecond; who sent, as
+/// the documents have it.
+fn second(rig: &mut Rig, dice: &mut Rng, flood: u64) -> Flows {
+    for number in 0..1000 {
+        // Flow 11 is UDP over IPv4, as are 0 and 22: every second millisecond a user's frame.
+        let flows = (0..flood).map(|_| 11).chain((number % 2 == 0).then_some(22));
+        for flow in flows {
+            rig.clients.send(&frame(dice, flow, number, Ecn::NotEct, 500)).unwrap();
+        }
+        rig.clients.flush().unwrap();
+        rig.until(rig.now + Span::from_millis(1));
+    }
+    rig.snapshot().links[0].managed.queue.clone().unwrap().flows
+}
+
+/// The flood of 12 Mbit/s is the offender, and its figures are right.
+fn shows_the_flood(flows: &Flows) {
+    assert_eq!((flows.became_offender, flows.offenders.len()), (1, 1));
+    let offender = &flows.offenders[0];
+    assert_eq!(&flows.top[0], offender, "it sends most");
+    // What the user leaves of 4 Mbit/s is fair.
+    assert!((flows.fair_bps.unwrap() / 2e6 - 1.0).abs() < 0.1, "{flows:?}");
+    assert!(
+        (offender.rate_bps / 12e6 - 1.0).abs() < 0.05 && offender.lost_frames > 500,
+        "{offender:?}"
+    );
+    assert!((5.0..7.0).contains(&offender.fair_shares.unwrap()) && offender.share > 0.8);
+    let since = offender.offender_since_s.unwrap() - 1_000_000.0 - BEGAN.as_secs();
+    assert!((1.9..2.6).contains(&since), "{since}");
+}
+
 fn offends(queue: &str, rehash: &str) {
     let rules = OffenderRules { after: 2, clear_after: 3, ..OffenderRules::default() };
     let there = Way {
@@ -341,53 +364,25 @@ fn offends(queue: &str, rehash: &str) {
         ..way(queue, link("4 Mbit/s", 50))
     };
     let mut rig = Rig::new(plan(there, None));
-    let mut dice = Rng::from_seed(5);
-    let mut second = |rig: &mut Rig, flood: u64| {
-        for number in 0..1000 {
-            // Flow 11 is UDP over IPv4, as are 0 and 22: every second millisecond a user's frame, 2
-            // Mbit/s.
-            let flows = (0..flood).map(|_| 11).chain((number % 2 == 0).then_some(22));
-            for flow in flows {
-                rig.clients.send(&frame(&mut dice, flow, number, Ecn::NotEct, 500)).unwrap();
-            }
-            rig.clients.flush().unwrap();
-            rig.until(rig.now + Span::from_millis(1));
-        }
-        rig.snapshot().links[0].managed.queue.clone().unwrap().flows
-    };
-    let calm = second(&mut rig, 0);
+    let dice = &mut Rng::from_seed(5);
+    let calm = second(&mut rig, dice, 0);
     assert_eq!((calm.fair_bps, calm.offenders.len(), calm.top.len()), (None, 0, 1));
-    assert!(
-        (calm.top[0].rate_bps / 2e6 - 1.0).abs() < 0.05 && calm.top[0].share == 1.0,
-        "{calm:?}"
-    );
-    second(&mut rig, 3);
-    let flood = second(&mut rig, 3);
-    assert_eq!((flood.became_offender, flood.offenders.len()), (1, 1));
-    let offender = &flood.offenders[0];
-    assert_eq!(&flood.top[0], offender, "it sends most");
-    // What the user leaves of 4 Mbit/s is fair.
-    assert!((flood.fair_bps.unwrap() / 2e6 - 1.0).abs() < 0.1, "{flood:?}");
-    assert!(
-        (offender.rate_bps / 12e6 - 1.0).abs() < 0.05 && offender.lost_frames > 500,
-        "{offender:?}"
-    );
-    assert!((5.0..7.0).contains(&offender.fair_shares.unwrap()) && offender.share > 0.8);
-    let since = offender.offender_since_s.unwrap() - 1_000_000.0 - BEGAN.as_secs();
-    assert!((1.9..2.6).contains(&since), "{since}");
-    second(&mut rig, 0);
-    let after = second(&mut rig, 0);
+    let user = &calm.top[0];
+    assert!((user.rate_bps / 2e6 - 1.0).abs() < 0.05 && user.share == 1.0, "{calm:?}");
+
+    second(&mut rig, dice, 3);
+    let flood = second(&mut rig, dice, 3);
+    shows_the_flood(&flood);
+
+    second(&mut rig, dice, 0);
+    let after = second(&mut rig, dice, 0);
     assert_eq!((after.became_offender, after.offenders.len()), (1, 0));
-    assert_eq!(rig.told.len(), 2, "{:?}", rig.told);
+    let [began, ended] = &rig.told[..] else { panic!("two are told: {:?}", rig.told) };
+    let flow = &flood.offenders[0].flow;
+    assert!(began.contains(&format!("{flow} has become an offender: it sends ")), "{began}");
     assert!(
-        rig.told[0].contains(&format!("{} has become an offender: it sends ", offender.flow)),
-        "{:?}",
-        rig.told
-    );
-    assert!(
-        rig.told[1].contains("is an offender no more, after 1.") || rig.told[1].contains("after 2"),
-        "{:?}",
-        rig.told
+        ended.contains("is an offender no more, after 1.") || ended.contains("after 2"),
+        "{ended}"
     );
 }
 

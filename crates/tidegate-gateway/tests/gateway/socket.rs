@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tidegate_gateway::watch::socket::{CLIENTS, Serving, Socket};
 
-/// A folder with a socket in it at which numbered lines are told.
+/// A folder with a socket in it that answers with numbered lines.
 struct Place {
     folder: tempfile::TempDir,
     told: Arc<AtomicUsize>,

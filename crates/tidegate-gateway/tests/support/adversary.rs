@@ -1,6 +1,6 @@
-//! Somebody who knows this code, and whose flows he wants to harm, but not the gate's secret: which
-//! of the flows that he can send share a place with a user's, and what users are left with when
-//! those flood the link.
+//! An adversary who knows this code and the users' flows, but not the gate's secret. Which of the
+//! flows that he can send share a place with a user's? What is left to users when those flood the
+//! link?
 //!
 //! The gate's own hash of five-tuples and its own queues, over a line on which a packet takes a
 //! slot of time.
@@ -196,7 +196,7 @@ fn account(queue: &AnyQueue, flow: u64) -> Option<f64> {
 }
 
 // ---- figures
-// ---------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 /// How often flows that were chosen by an aim shared the user's place: of how many.
 #[derive(Clone, Copy, Debug, Default)]

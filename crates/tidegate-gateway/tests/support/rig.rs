@@ -22,7 +22,7 @@ use super::frames::{frame, label};
 
 pub const SECRET: Secret = Secret { hash: [1, 2], seed: 3 };
 
-/// How often the fate of each frame was told, by the number in its label.
+/// How often the fate of each frame was reported, by the number in its label.
 #[derive(Debug, Default)]
 pub struct Fates {
     pub told: HashMap<u32, u32>,
@@ -183,7 +183,7 @@ fn in_order(frames: &[Vec<u8>], last: &mut HashMap<u8, u32>, what: &str) {
 }
 
 /// Frames in both directions through a gate that goes by one plan after the other, each step
-/// checked: nothing is lost by a reload, no flow overtaken, every frame accounted for.
+/// checked. Nothing is lost by a reload, no flow is overtaken, every frame is accounted for.
 pub struct Trial<'a> {
     rig: Rig<'a>,
     plan: GatePlan,
@@ -288,7 +288,7 @@ impl Trial<'_> {
 }
 
 impl Fates {
-    /// The fate of each frame that was managed was told once, with its reason.
+    /// The fate of each frame that was managed was reported once, with its reason.
     pub fn check(&self, managed: &DirectionCounters) {
         assert!(self.told.values().all(|&times| times == 1), "told twice");
         assert_eq!(self.told.len() as u64, managed.received.frames);

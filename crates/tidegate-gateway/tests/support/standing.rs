@@ -1,9 +1,9 @@
-//! A gate for tests: two links, one of which is flooded and the other has ended.
+//! A gate for tests: two links. One is flooded, the other has ended.
 #![allow(dead_code, reason = "each test takes what it needs")]
 use tidegate_gateway::watch::counters::Tally;
 use tidegate_gateway::watch::snapshot::Snapshot;
 
-/// The document as it comes from the socket, but for its line breaks.
+/// The document as it comes from the socket, except for its line breaks.
 pub const TEXT: &str = include_str!("../data/snapshot.json");
 
 /// The gate.
@@ -20,7 +20,7 @@ pub fn grow(gate: &Snapshot, seconds: f64) -> Snapshot {
     later
 }
 
-/// The same a second later, with a flood of 33,000 frames of which 8,310 were sent.
+/// The same a second later, with a flood of 33,000 frames; 8,310 of them were sent.
 pub fn flooded(gate: &Snapshot) -> Snapshot {
     let mut later = grow(gate, 1.0);
     let managed = &mut later.links[0].managed;

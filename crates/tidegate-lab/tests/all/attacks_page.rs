@@ -1,11 +1,12 @@
-//! `validation/attacks.md` has every queue of the catalog, `validation/adversary.md` those that hash
-//! flows to places, and the pages that quote them say what they say.
+//! `validation/attacks.md` has every queue of the catalog, `validation/adversary.md` those that
+//! hash flows to places, and the pages that quote them say what they say.
 use std::fs;
 
 use tidegate::Link;
 use tidegate::catalog::{self, QUEUES};
 
 use crate::jobs::in_repository;
+use crate::markdown::tables;
 
 /// The floods that are the columns of `validation/attacks.md`.
 const FLOODS: [&str; 5] = ["1", "4", "16", "64", "16 ECT"];
@@ -31,23 +32,9 @@ impl Pages {
     }
 }
 
-/// The cells of a line of a table, without what only makes them look well.
-fn cells(line: &str) -> Vec<String> {
-    let inner = line.trim().trim_start_matches('|').trim_end_matches('|');
-    inner.split('|').map(|cell| cell.trim().replace('`', "")).collect()
-}
-
-/// The rows of each table with such a header.
-fn tables(page: &str, header: &[&str]) -> Vec<Vec<Vec<String>>> {
-    let lines: Vec<&str> = page.lines().collect();
-    let begins = (0..lines.len()).filter(|&at| lines[at].starts_with('|'));
-    begins
-        .filter(|&at| cells(lines[at]) == header)
-        .map(|at| {
-            let rows = lines[at + 2..].iter().take_while(|line| line.starts_with('|'));
-            rows.map(|line| cells(line)).collect()
-        })
-        .collect()
+/// The rows of each table with these columns.
+fn rows(page: &str, columns: &[&str]) -> Vec<Vec<Vec<String>>> {
+    tables(page).into_iter().filter(|table| table.has(columns)).map(|table| table.rows).collect()
 }
 
 /// Of a fair share, in per cent: what users got together and what the worst got.
@@ -80,7 +67,7 @@ impl Attacks {
             };
             Attacks(rows.into_iter().map(row).collect())
         };
-        let found: Vec<Attacks> = tables(page, &header).into_iter().map(read).collect();
+        let found: Vec<Attacks> = rows(page, &header).into_iter().map(read).collect();
         found.try_into().unwrap_or_else(|found: Vec<_>| panic!("{} tables", found.len()))
     }
 
@@ -135,8 +122,8 @@ fn missing(pages: &Pages) -> Vec<String> {
     missing
 }
 
-/// Queue, whether the gate gives flows new keys, and what users get of the line in per cent under
-/// a flood at random and under one that was chosen by watching.
+/// Queue, whether the gate gives flows new keys, and what users get of the line in per cent. The
+/// first figure is under a flood at random, the second under one that was chosen by watching.
 fn watched(page: &str) -> Vec<(String, bool, i64, i64)> {
     let header = [
         "queue",
@@ -156,8 +143,9 @@ fn watched(page: &str) -> Vec<(String, bool, i64, i64)> {
         let mean = cell.split(" ± ").next().unwrap();
         mean.parse::<f64>().unwrap_or_else(|_| panic!("{cell}")).round() as i64
     };
-    let rows = tables(page, &header).remove(0);
-    rows.iter()
+    rows(page, &header)
+        .remove(0)
+        .iter()
         .map(|row| {
             let gate = row[1].starts_with("by the gate");
             (row[0].clone(), gate, percent(&row[4]), percent(&row[7]))
@@ -172,7 +160,7 @@ fn misquoted(pages: &Pages) -> Vec<String> {
     let [simulator, gate] = Attacks::both(&pages.attacks);
 
     let header = ["queue", "1 source", "16 sources", "16: the worst user", "64 sources"];
-    for row in tables(&pages.security, &header).remove(0) {
+    for row in rows(&pages.security, &header).remove(0) {
         let of = gate.of(&row[0]).unwrap_or_else(|| panic!("{row:?}"));
         let is = [of[0].mean, of[2].mean, of[2].worst, of[3].mean];
         let said: Vec<i64> = row[1..].iter().map(number).collect();
@@ -183,7 +171,7 @@ fn misquoted(pages: &Pages) -> Vec<String> {
 
     let adversary = watched(&pages.adversary);
     let header = ["queue", "rehash", "at random", "by watching"];
-    for row in tables(&pages.security, &header).remove(0) {
+    for row in rows(&pages.security, &header).remove(0) {
         let (name, given) = row[0].split_once(',').unwrap_or((&row[0], ""));
         let name = format!("{name}/auto{}{given}", if given.is_empty() { "" } else { "," });
         let by_gate = row[1] != "off";

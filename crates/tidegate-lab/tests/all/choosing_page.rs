@@ -6,25 +6,25 @@ use tidegate::catalog::QUEUES;
 use tidegate_lab::suite::{self, Suite};
 
 use crate::jobs::in_repository;
+use crate::markdown::tables;
 
-/// The header of the table of scores, up to what is read here.
-const SCORES: &str = "| queue | cells passed |";
-/// The header of the table without an attack.
-const CALM: &str = "| queue | 14 connections: a packet waits |";
-/// The header of the table of questions.
-const QUESTIONS: &str = "| what comes | tests | cells passed |";
+/// The first columns of the table of scores.
+const SCORES: &[&str] = &["queue", "cells passed"];
+/// Those of the table without an attack.
+const CALM: &[&str] = &["queue", "14 connections: a packet waits"];
+/// Those of the table of questions.
+const QUESTIONS: &[&str] = &["what comes", "tests", "cells passed"];
 
 fn page() -> String {
     let file = in_repository("docs/study/choosing.md");
     fs::read_to_string(file).unwrap().replace("\r\n", "\n")
 }
 
-/// The rows of the table whose header begins so, without what only makes them look well.
-fn rows(page: &str, header: &str) -> Vec<Vec<String>> {
-    let table = page.lines().skip_while(|line| !line.starts_with(header));
-    let rows = table.skip(2).take_while(|line| line.starts_with('|'));
-    let plain = |field: &str| field.trim().replace(['`', '*'], "");
-    rows.map(|row| row.trim_matches('|').split('|').map(plain).collect()).collect()
+/// The rows of the table that begins with these columns, without what only makes them look well.
+fn rows(page: &str, columns: &[&str]) -> Vec<Vec<String>> {
+    let table = tables(page).into_iter().find(|table| table.begins_with(columns));
+    let plain = |row: &Vec<String>| row.iter().map(|cell| cell.replace('*', "")).collect();
+    table.map_or(vec![], |table| table.rows.iter().map(plain).collect())
 }
 
 /// What stands among the queues as Linux has them.
@@ -46,7 +46,7 @@ fn wrong(page: &str, suite: &Suite) -> Vec<String> {
             rows(page, header).into_iter().map(|row| row[0].clone()).collect();
         found.sort_unstable();
         if found != known {
-            wrong.push(format!("{header} has {found:?}"));
+            wrong.push(format!("{header:?} has {found:?}"));
         }
     }
     let all = suite.cells.len();

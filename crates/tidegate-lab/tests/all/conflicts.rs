@@ -1,52 +1,19 @@
 //! What one value of a scenario must be to another, outside its groups: each refusal with its
 //! place and its words.
-use crate::refusals::{accepted, changed, refused, refused_there, said, set};
-use tidegate_lab::Scenario;
+use crate::jobs::read;
+use crate::parts::part;
+use crate::refusals::{accepted, changed, problems_of, refused, refused_there, said, set};
 
-const DUMBBELL: &str = r#"
-[run]
-duration = "60 s"
-warmup = "10 s"
+const DUMBBELL: &str = concat!(
+    part!(minute),
+    "warmup = \"10 s\"\n",
+    part!(dumbbell),
+    part!(red),
+    part!(twenty),
+    part!(flood)
+);
 
-[network]
-rate = "10 Mbit/s"
-limit = "100 packets"
-
-[queue]
-name = "red"
-
-[[group]]
-name = "tcp"
-count = 20
-source = "newreno"
-
-[[group]]
-name = "flood"
-source = "cbr"
-rate = "20 Mbit/s"
-"#;
-
-const GRAPH: &str = r#"
-[network]
-kind = "graph"
-
-[[link]]
-from = "A"
-to = "B"
-rate = "45 Mbit/s"
-limit = "200 kB"
-
-[[link]]
-from = "B"
-to = "C"
-rate = "45 Mbit/s"
-
-[[group]]
-name = "tcp"
-source = "newreno"
-from = "A"
-to = "B"
-"#;
+const GRAPH: &str = concat!(part!(graph), part!(tcp), part!(a_to_b));
 
 #[test]
 fn the_unchanged_scenarios_are_accepted() {
@@ -98,7 +65,7 @@ fn a_series_has_so_many_points_at_most() {
     // 100000 exactly, and the part of a point more.
     for duration in ["10000 s", "10000.05 s"] {
         let text = changed(DUMBBELL, "\"60 s\"", &format!("\"{duration}\""));
-        assert!(Scenario::parse(text.as_bytes(), "s.toml", &[]).is_ok(), "{duration}");
+        assert!(read(&text, &[]).is_ok(), "{duration}");
     }
 }
 
@@ -116,7 +83,7 @@ fn a_walk_begins_at_a_rate_that_it_reaches() {
     // The ends themselves are reached.
     for ends in ["10 Mbit/s, 20 Mbit/s, 1 Mbit/s, 1 s", "1 Mbit/s, 10 Mbit/s, 1 Mbit/s, 1 s"] {
         let text = changed(DUMBBELL, limit, &format!("{limit}\ncapacity = \"walk({ends})\""));
-        assert!(Scenario::parse(text.as_bytes(), "s.toml", &[]).is_ok(), "{ends}");
+        assert!(read(&text, &[]).is_ok(), "{ends}");
     }
     // The way back has a rate of its own.
     let ends = "1 Mbit/s, 9 Mbit/s, 1 Mbit/s, 1 s";
@@ -151,7 +118,7 @@ fn groups_have_names_of_their_own() {
     // Each that comes again is named, by its own line.
     let third = "\n[[group]]\nname = \"tcp\"\nsource = \"cubic\"\n";
     let text = changed(DUMBBELL, "\"flood\"", "\"tcp\"") + third;
-    let problems = Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_err();
+    let problems = problems_of(&text);
     let told: Vec<String> =
         [19, 24].map(|line| format!("s.toml:{line}:9: group.name = tcp: {why}")).into();
     assert_eq!(said(&problems), told);
@@ -168,12 +135,12 @@ fn a_million_flows_are_the_most() {
     };
     let two = |count: u32| format!("{least}{}{}", group("a", 600_000), group("b", count));
     accepted(&two(400_000));
-    let problems = Scenario::parse(two(400_001).as_bytes(), "s.toml", &[]).unwrap_err();
+    let problems = problems_of(&two(400_001));
     let told = "group: the groups have 1000001 flows together; at most 1000000 can be";
     assert!(problems.to_string().contains(told), "{problems}");
     assert_eq!(problems.list().len(), 1);
     // One group beyond it has a bound of its own, and the sum is not told besides.
-    let problems = Scenario::parse(two(1_000_001).as_bytes(), "s.toml", &[]).unwrap_err();
+    let problems = problems_of(&two(1_000_001));
     assert_eq!(said(&problems), ["s.toml:11:9: group.b.count = 1000001: must lie in 1 to 1000000"]);
 }
 
@@ -241,6 +208,6 @@ fn a_queue_that_stays_leaves_nothing_to_compare() {
     // Where another link is watched, there is something to try.
     let limit = "to = \"C\"\nlimit = \"9 packets\"\nwatch = true";
     let other = changed(&text, "to = \"C\"", limit).replace(['«', '»'], "");
-    let scenario = Scenario::parse(other.as_bytes(), "s.toml", &[]).unwrap();
+    let scenario = read(&other, &[]).unwrap();
     assert_eq!((scenario.watched_queue, scenario.compare.len()), (None, 1));
 }

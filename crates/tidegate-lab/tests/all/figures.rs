@@ -87,11 +87,7 @@ fn figures_follow_from_the_flows() {
     assert!(mean(files.completion_ms.p50) > 200.0 && mean(files.completion_ms.p99) < 9000.0);
 }
 
-#[test]
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
-fn every_managed_link_has_its_figures() {
-    let result = document(
-        r#"
+const TWO_LINKS: &str = r#"
 [run]
 duration = "5 s"
 warmup = "1 s"
@@ -123,8 +119,11 @@ source = "cbr"
 rate = "1.4 Mbit/s"
 from = "a"
 to = "b"
-"#,
-    );
+"#;
+
+#[test]
+fn every_managed_link_has_its_figures() {
+    let result = document(TWO_LINKS);
     let names: Vec<&str> = result.links.iter().map(|l| l.name.as_str()).collect();
     assert_eq!(names, ["a->b", "b->c"]);
     for link in &result.links {

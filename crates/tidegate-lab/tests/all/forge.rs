@@ -57,7 +57,7 @@ fn forged_sources_are_none_where_only_destinations_count() {
     assert_eq!(one.groups, figures("drr/auto", "", "source-prefix/0").groups);
 }
 
-/// Packets each of which is a new connection find room as new flows, also where hosts divide what
+/// Packets that are a new connection each find room as new flows, also where hosts divide what
 /// backlogged flows get. Where a flow is a host, they are their host's.
 #[test]
 fn new_connections_are_their_hosts() {

@@ -1,26 +1,9 @@
 //! What the values of a group must be to each other, to its source and to the network: each
 //! refusal with its place and its words.
-use crate::refusals::{accepted, changed, refused, refused_there, said, set};
-use tidegate_lab::Scenario;
+use crate::parts::part;
+use crate::refusals::{accepted, changed, problems_of, refused, refused_there, said, set};
 
-const DUMBBELL: &str = r#"
-[run]
-duration = "60 s"
-
-[network]
-rate = "10 Mbit/s"
-limit = "100 packets"
-
-[[group]]
-name = "tcp"
-count = 20
-source = "newreno"
-
-[[group]]
-name = "flood"
-source = "cbr"
-rate = "20 Mbit/s"
-"#;
+const DUMBBELL: &str = concat!(part!(minute), part!(dumbbell), part!(twenty), part!(flood));
 
 const COUNT: &str = "count = 20";
 const CBR: &str = "source = \"cbr\"";
@@ -75,7 +58,7 @@ fn flows_start_before_the_end() {
     }
     // The default start is refused at the group.
     let short = changed(DUMBBELL, "\"60 s\"", "\"1 s\"\nwarmup = \"0 s\"");
-    let problems = Scenario::parse(short.as_bytes(), "s.toml", &[]).unwrap_err();
+    let problems = problems_of(&short);
     let fields: Vec<&str> = problems.list().iter().map(|p| p.field.as_str()).collect();
     assert_eq!(fields, ["group.tcp.start", "group.flood.start"]);
     assert_eq!(problems.list()[0].value, "");
@@ -140,7 +123,7 @@ fn what_else_says_when_flows_are_active_says_it_alone() {
     // Both mistakes of a group are told at once, in the order of these keys.
     let both = active_with("stop = \"9 s\"\nstart = \"1 s\"");
     let text = changed(DUMBBELL, CBR, &both);
-    let problems = Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_err();
+    let problems = problems_of(&text);
     let told = [
         format!("s.toml:18:10: group.flood.start = 1 s: {active}"),
         format!("s.toml:17:9: group.flood.stop = 9 s: {active}"),

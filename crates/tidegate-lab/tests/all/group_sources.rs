@@ -1,24 +1,14 @@
 //! What a group's source asks of the group's other values, and where its flows may go: each
 //! refusal with its place and its words.
 use crate::jobs::in_repository;
-use crate::refusals::{accepted, changed, refused, refused_there, set};
-use tidegate_lab::Scenario;
+use crate::parts::part;
+use crate::refusals::{accepted, changed, problems_of, refused, refused_there, set};
 
-const DUMBBELL: &str = r#"
-[network]
-rate = "10 Mbit/s"
-limit = "100 packets"
-
-[[group]]
-name = "calm"
-source = "cbr"
-rate = "1 Mbit/s"
-
-[[group]]
-name = "flood"
-source = "cbr"
-rate = "20 Mbit/s"
-"#;
+const DUMBBELL: &str = concat!(
+    part!(dumbbell),
+    "\n[[group]]\nname = \"calm\"\nsource = \"cbr\"\nrate = \"1 Mbit/s\"\n",
+    part!(flood)
+);
 
 const GRAPH: &str = r#"
 [network]
@@ -142,7 +132,7 @@ fn a_capture_has_flows_for_all() {
         let replay = format!("source = \"replay\"\ncapture = {capture:?}\ncount = {count}");
         changed(DUMBBELL, FLOOD, &replay)
     };
-    let refusal = Scenario::parse(with("900000").as_bytes(), "s.toml", &[]).unwrap_err();
+    let refusal = problems_of(&with("900000"));
     let why = "is more than the capture's flows, ";
     let flows = refusal.list()[0].why.strip_prefix(why).expect(why).to_string();
     // One more than there are is refused, as many are not.
@@ -197,7 +187,7 @@ fn flows_of_a_dumbbell_go_from_left_to_right() {
     );
     let both = format!("{FLOOD}\nfrom = \"a\"\nto = \"b\"");
     let text = changed(DUMBBELL, FLOOD, &both);
-    let problems = Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_err();
+    let problems = problems_of(&text);
     let fields: Vec<&str> = problems.list().iter().map(|p| p.field.as_str()).collect();
     assert_eq!(fields, ["group.flood.from", "group.flood.to"]);
 }
@@ -228,7 +218,7 @@ fn flows_of_a_graph_go_between_its_nodes() {
     // Links lead both ways.
     accepted(&changed(GRAPH, ends, &with("\"B\"", "\"A\"")));
     let unnamed = changed(GRAPH, ends, "source = \"newreno\"\n");
-    let problems = Scenario::parse(unnamed.as_bytes(), "s.toml", &[]).unwrap_err();
+    let problems = problems_of(&unnamed);
     let told: Vec<String> =
         problems.list().iter().map(|p| format!("{}: {}", p.field, p.why)).collect();
     let required = "this key is required in a graph: a node or a list of nodes";

@@ -1,39 +1,10 @@
 //! Links and short forms of networks: each refusal with its place and its words.
-use tidegate_lab::Scenario;
+use crate::parts::part;
+use crate::refusals::{accepted, changed, problems_of, refused, refused_there, said};
 
-use crate::refusals::{accepted, changed, refused, refused_there, said};
+const DUMBBELL: &str = concat!(part!(dumbbell), part!(tfrc));
 
-const DUMBBELL: &str = r#"
-[network]
-rate = "10 Mbit/s"
-limit = "100 packets"
-
-[[group]]
-name = "g"
-source = "tfrc"
-"#;
-
-const GRAPH: &str = r#"
-[network]
-kind = "graph"
-
-[[link]]
-from = "A"
-to = "B"
-rate = "45 Mbit/s"
-limit = "200 kB"
-
-[[link]]
-from = "B"
-to = "C"
-rate = "45 Mbit/s"
-
-[[group]]
-name = "g"
-source = "tfrc"
-from = "A"
-to = "C"
-"#;
+const GRAPH: &str = concat!(part!(graph), part!(tfrc), part!(a_to_c));
 
 const CHAIN: &str = r#"
 [network]
@@ -83,8 +54,7 @@ fn kinds_of_networks_are_four() {
 
 #[test]
 fn a_network_and_a_group_are_the_least() {
-    let told =
-        |text: &str| said(&Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_err()).join("\n");
+    let told = |text: &str| said(&problems_of(text)).join("\n");
     let network = "network: the scenario needs a table [network] with a rate and a limit";
     let group = "group: the scenario needs at least one [[group]] of flows";
     assert_eq!(told("title = \"a\"\n"), format!("s.toml:1:1: {network}\ns.toml:1:1: {group}"));

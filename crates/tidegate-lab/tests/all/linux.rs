@@ -108,7 +108,7 @@ impl Loop {
     }
 }
 
-/// How far a row of which the difference is explained may be off.
+/// How far a row may be off whose difference is explained.
 const EXPLAINED: f64 = 0.25;
 
 /// Below this part of the line so few packets are left that their number is chance.
@@ -239,7 +239,7 @@ fn theirs(rows: &[Row], cell: &str, queue: &str, group: &str) -> f64 {
 }
 
 /// Of the frames of all flows of `group`, over the kernel's runs: how long one waited in the queue
-/// in ms, and the parts of them that were lost and marked.
+/// in ms. Then come the parts of them that were lost and marked.
 fn wait_loss_and_marks(rows: &[Row], cell: &str, queue: &str, group: &str) -> [f64; 3] {
     let of = || {
         rows.iter()
@@ -278,7 +278,8 @@ fn acknowledgements(rows: &[Row], name: &str, queue: &str, document: &Document) 
 fn differences(rows: &[Row], name: &str, cell: &Cell, queue: &str, cells: &Cells) -> Vec<String> {
     let ours = cells.ours(cell, queue);
     let (twin, groups) = cell.twin();
-    // Of a fast line two seeds are like each other, unless the row is one of those that are explained.
+    // Of a fast line two seeds are like each other, unless the row is one of those that are
+    // explained.
     let fast = cell.rate() > 20_000_000 && !cell.explained.contains_key(queue);
     let seeds = if cell.kind != Loop::Closed || fast { 2 } else { 4 };
     let mut sets = cell.sets(seeds);

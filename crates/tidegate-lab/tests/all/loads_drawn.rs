@@ -69,7 +69,8 @@ proptest! {
         for (group, wanted) in document.groups.iter().zip(&derived) {
             let got = group.throughput_bps.unwrap().mean();
             // Packets that are on their way at either end, a lot drawn at a full queue: a hundredth
-            // of all. Jitter of a tenth: the slowest flow sends 150 packets, with a deviation of .7.
+            // of all. Jitter of a tenth: the slowest flow sends 150 packets, with a deviation of
+            // .7.
             prop_assert!((got - wanted).abs() < 0.01 * all + 0.03 * wanted, "{got} {wanted}");
         }
     }

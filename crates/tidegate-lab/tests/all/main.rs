@@ -1,6 +1,10 @@
 //! The tests of the lab, in one binary: what they share is compiled and linked once.
 #[path = "../support/jobs.rs"]
 pub(crate) mod jobs;
+#[path = "../support/markdown.rs"]
+pub(crate) mod markdown;
+#[path = "../support/parts.rs"]
+pub(crate) mod parts;
 #[path = "../support/refusals.rs"]
 pub(crate) mod refusals;
 #[path = "../support/shipped.rs"]

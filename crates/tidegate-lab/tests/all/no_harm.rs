@@ -2,6 +2,7 @@
 //! line, passes or says so on the first line of its manual page.
 use crate::jobs;
 use crate::jobs::scenario;
+use crate::markdown::tables;
 use tidegate::catalog::QUEUES;
 use tidegate_lab::suite::{self, Suite, SuiteCell};
 use tidegate_lab::{Job, QueueSpec, Scenario};
@@ -10,8 +11,8 @@ use tidegate_report::Document;
 /// Whether what came of a setting by the queue and by drop-tail is well.
 type Well = fn(&Document, &Document) -> bool;
 
-/// What the first line of a manual page says of a queue that does not pass, and how the cells are
-/// called that it does not pass: cells of the test `N` of the protection suite, if it has such.
+/// What the first line of a manual page says of a queue that does not pass, and the names of the
+/// cells that it does not pass. They are of the test `N` of the protection suite, if it has such.
 const HARMS: [(&str, &str, Well); 6] = [
     ("A lone connection does not fill its line.", "alone, ", fills),
     ("A lone connection with a round trip of 100 ms does not fill its line.", "", fills),
@@ -66,7 +67,7 @@ fn more(begins: &str) -> impl Iterator<Item = Scenario> {
     })
 }
 
-/// 95 % of the line, or what drop-tail gives but for a hundredth.
+/// 95 % of the line, or what drop-tail gives less a hundredth.
 fn fills(own: &Document, plain: &Document) -> bool {
     part(own) >= f64::min(0.95, part(plain) - 0.01)
 }
@@ -111,16 +112,12 @@ fn harms_in_the_suite() -> Vec<Harms> {
 const UNSEEN: &str = include_str!("../../../../validation/unseen.md");
 
 /// What its tables say of `queue`, by setting.
-fn elsewhere(tables: &'static str, queue: &str) -> Vec<[&'static str; 2]> {
-    let mut column = None;
+fn elsewhere(page: &str, queue: &str) -> Vec<[String; 2]> {
     let mut found = vec![];
-    for line in tables.lines().filter(|line| line.starts_with('|')) {
-        let fields: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-        if fields[0] == "setting" {
-            column = fields.iter().position(|field| field.trim_matches('`') == queue);
-        } else if let Some(column) = column.filter(|_| fields[0].contains("Mbit/s")) {
-            found.push([fields[0], fields[column]]);
-        }
+    for table in tables(page).iter().filter(|table| table.begins_with(&["setting"])) {
+        let Some(column) = table.column(queue) else { continue };
+        let settings = table.rows.iter().filter(|row| row[0].contains("Mbit/s"));
+        found.extend(settings.map(|row| [row[0].clone(), row[column].clone()]));
     }
     found
 }
@@ -144,7 +141,7 @@ fn with_those_elsewhere(queue: &str, mut harms: Harms) -> Harms {
         }
     }
     // Share, the worst user's and, where some starve, how many; of pages it is a time.
-    let starves = |[cell, figures]: &[&str; 2]| {
+    let starves = |[cell, figures]: &[String; 2]| {
         cell.ends_with(", no flood") && figures.split(" / ").count() == 3
     };
     let starve = elsewhere(floods, queue).iter().any(starves);

@@ -1,6 +1,6 @@
-//! Our twins of some ns-2 set-ups against what ns-2 gave (`validation/ns2/results`): a few of the
-//! seeds that `validation/compare.py` takes, so that a change of TCP, RED or the simulator that
-//! spoils the agreement is seen here.
+//! Our twins of some ns-2 set-ups against what ns-2 gave (`validation/ns2/results`): There are a
+//! few of the seeds that `validation/compare.py` takes. So a change of TCP, RED or the simulator
+//! that spoils the agreement is seen here.
 use crate::jobs::{documents, in_repository, job, shipped};
 use tidegate_lab::Job;
 use tidegate_report::{Document, Figure};

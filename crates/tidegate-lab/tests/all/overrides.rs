@@ -3,37 +3,15 @@ use proptest::prelude::*;
 use tidegate_lab::reader::{Node, TomlDocument, TomlValue};
 use tidegate_lab::{Override, Place, Scenario};
 
+use crate::jobs::read;
+use crate::parts::part;
 use crate::refusals::set;
 
-const BASE: &str = r#"
-[run]
-duration = "60 s"
-
-[network]
-rate = "10 Mbit/s"
-limit = "100 packets"
-
-[compare]
-queues = ["red", "sfb"]
-
-[[group]]
-name = "g"
-source = "cbr"
-rate = "1 Mbit/s"
-
-[[group]]
-name = "tcp"
-source = "newreno"
-"#;
-
-fn sets(texts: &[&str]) -> Vec<Override> {
-    texts.iter().map(|text| text.parse().unwrap()).collect()
-}
+const BASE: &str = concat!(part!(minute), part!(dumbbell), part!(compare), part!(cbr), part!(tcp));
 
 #[track_caller]
 fn with(texts: &[&str]) -> Scenario {
-    let sets = sets(texts);
-    Scenario::parse(BASE.as_bytes(), "s.toml", &sets).unwrap_or_else(|e| panic!("{texts:?}: {e}"))
+    read(BASE, texts).unwrap_or_else(|e| panic!("{texts:?}: {e}"))
 }
 
 /// Each override and what is said of it, behind its place.
@@ -83,11 +61,7 @@ fn elements_go_by_name_or_number() {
     // An override that renames makes the new name known to the next.
     let scenario = with(&["group.g.name=flood", "group.flood.count=3"]);
     assert_eq!((scenario.groups[0].name.as_str(), scenario.groups[0].count), ("flood", 3));
-    let told = Scenario::parse(
-        BASE.as_bytes(),
-        "s.toml",
-        &sets(&["group.g.name=flood", "group.g.count=3"]),
-    );
+    let told = read(BASE, &["group.g.name=flood", "group.g.count=3"]);
     let why = "--set group.g.count=3: there is no `g` here; known are flood, tcp";
     assert_eq!(told.unwrap_err().to_string(), why);
 }
@@ -156,11 +130,7 @@ fn an_over_long_value_is_refused_and_its_message_is_short() {
 
 #[test]
 fn every_override_that_fails_is_told() {
-    let told = Scenario::parse(
-        BASE.as_bytes(),
-        "s.toml",
-        &sets(&["group.h.rate=5", "run.seeds=3", "link.1.rate=5"]),
-    );
+    let told = read(BASE, &["group.h.rate=5", "run.seeds=3", "link.1.rate=5"]);
     let places: Vec<Place> =
         told.unwrap_err().list().iter().map(|problem| problem.place.clone()).collect();
     assert_eq!(places, ["group.h.rate=5", "link.1.rate=5"].map(|set| Place::Set(set.into())));

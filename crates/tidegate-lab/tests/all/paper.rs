@@ -1,7 +1,7 @@
-//! Papers as they are read: what is shipped is right, what is wrong is told with its place.
+//! Papers as they are read: what is shipped is right, what is wrong is reported with its place.
 use std::path::Path;
 
-use crate::shipped::{everything, shipped};
+use crate::shipped::{everything, made, shipped};
 use tidegate_lab::paper::pairs::{self, PairsCell, PairsGrid, ReadingChoice};
 use tidegate_lab::paper::{self, ClaimVerdict, Folder, Length, Paper, PaperRequest};
 use tidegate_lab::{Progress, Watch};
@@ -101,14 +101,12 @@ fn folder(description: &str, claims: &str) -> Folder<'static> {
 }
 
 fn explained(description: &str, claims: &str, why: &str) -> Folder<'static> {
-    let file = |name: &'static str, text: &str| (name.into(), text.to_string().into());
-    let files = vec![
-        file("paper.toml", description),
-        file("printed.csv", claims),
-        file("x.toml", SCENARIO),
-        file("explained.toml", why),
-    ];
-    Folder { name: "small".into(), files }
+    made([
+        ("paper.toml", description),
+        ("printed.csv", claims),
+        ("x.toml", SCENARIO),
+        ("explained.toml", why),
+    ])
 }
 
 fn small() -> Paper {
@@ -371,8 +369,53 @@ fn every_queue_on_another_papers_traffic() {
     assert!(points.contains("all,all,\"norm, kbit/s\",red,800 kbit/s,"), "{points}");
 }
 
+/// What is changed in the description or in the claims, and parts of the message.
+const MISTAKES: &[(&str, &str, &[&str])] = &[
+    ("seeds = 2", "seeds = 0", &["small/paper.toml:5:9: seeds = 0", "1 to 10000"]),
+    ("title = \"A flood\"", "titel = \"A flood\"", &["no such key", "did you mean `title`?"]),
+    (
+        "scenario = \"x.toml\"",
+        "scenario = \"y.toml\"",
+        &["run.scenario = y.toml", "did you mean `x.toml`?"],
+    ),
+    (
+        "rate = [400, 800]",
+        "rate = [400, \"fast\"]",
+        &["small/paper.toml:21:7: group.udp.rate = fast kbit/s: does not begin"],
+    ),
+    ("x = \"{rate}\"", "x = \"{rat}\"", &["run.x", "must be a number"]),
+    ("unit = \"kbit/s\"", "unit = \"ms\"", &["figure.unit = ms", "measured in Mbit/s"]),
+    (
+        "run]]\nexperiment = \"X1\"",
+        "run]]\nexperiment = \"X2\"",
+        &["run.experiment = X2", "did you mean `X1`?"],
+    ),
+    (
+        ",tail,throughput udp,kbit/s,400",
+        ",tale,throughput udp,kbit/s,400",
+        &["small/printed.csv:2:", "did you mean `tail`?"],
+    ),
+    (
+        "tail,throughput udp,kbit/s,400",
+        "tail,throughput uddp,kbit/s,400",
+        &["no group `uddp`", "did you mean `udp`?"],
+    ),
+    ("udp,kbit/s,400,50 %", "udp,ms,400,50 %", &["printed.csv:2:", "unit = ms", "is measured in"]),
+    (
+        ",400,50 %",
+        ",about 400,50 %",
+        &["printed.csv:2:", "printed = about 400", "must be a number"],
+    ),
+    (",400,50 %", ",400,", &["within", "needs a tolerance"]),
+    ("400 kbit/s,tail", "401 kbit/s,tail", &["no run has the setting `401 kbit/s`"]),
+    ("target limit", "target limits", &["no such [[fitted]]"]),
+    ("support limit", "", &["no claim supports the fitted `limit`"]),
+    ("jackknife()", "jackknive()", &["did you mean `jackknife`?"]),
+    (",sred,", ",red,", &["printed.csv:6:", "a run fills this row"]),
+    ("experiment,setting", "experiment,set", &["the columns must be"]),
+];
+
 #[test]
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn mistakes_have_their_place() {
     let told = |description: &str, claims: &str| match Paper::read(&folder(description, claims)) {
         Ok(_) => "nothing".into(),
@@ -382,56 +425,9 @@ fn mistakes_have_their_place() {
         assert!(DESCRIPTION.contains(from) || CLAIMS.contains(from), "{from}");
         told(&DESCRIPTION.replacen(from, to, 1), &CLAIMS.replacen(from, to, 1))
     };
-    for (from, to, words) in [
-        ("seeds = 2", "seeds = 0", &["small/paper.toml:5:9: seeds = 0", "1 to 10000"][..]),
-        ("title = \"A flood\"", "titel = \"A flood\"", &["no such key", "did you mean `title`?"]),
-        (
-            "scenario = \"x.toml\"",
-            "scenario = \"y.toml\"",
-            &["run.scenario = y.toml", "did you mean `x.toml`?"],
-        ),
-        (
-            "rate = [400, 800]",
-            "rate = [400, \"fast\"]",
-            &["small/paper.toml:21:7: group.udp.rate = fast kbit/s: does not begin"],
-        ),
-        ("x = \"{rate}\"", "x = \"{rat}\"", &["run.x", "must be a number"]),
-        ("unit = \"kbit/s\"", "unit = \"ms\"", &["figure.unit = ms", "measured in Mbit/s"]),
-        (
-            "run]]\nexperiment = \"X1\"",
-            "run]]\nexperiment = \"X2\"",
-            &["run.experiment = X2", "did you mean `X1`?"],
-        ),
-        (
-            ",tail,throughput udp,kbit/s,400",
-            ",tale,throughput udp,kbit/s,400",
-            &["small/printed.csv:2:", "did you mean `tail`?"],
-        ),
-        (
-            "tail,throughput udp,kbit/s,400",
-            "tail,throughput uddp,kbit/s,400",
-            &["no group `uddp`", "did you mean `udp`?"],
-        ),
-        (
-            "udp,kbit/s,400,50 %",
-            "udp,ms,400,50 %",
-            &["printed.csv:2:", "unit = ms", "is measured in"],
-        ),
-        (
-            ",400,50 %",
-            ",about 400,50 %",
-            &["printed.csv:2:", "printed = about 400", "must be a number"],
-        ),
-        (",400,50 %", ",400,", &["within", "needs a tolerance"]),
-        ("400 kbit/s,tail", "401 kbit/s,tail", &["no run has the setting `401 kbit/s`"]),
-        ("target limit", "target limits", &["no such [[fitted]]"]),
-        ("support limit", "", &["no claim supports the fitted `limit`"]),
-        ("jackknife()", "jackknive()", &["did you mean `jackknife`?"]),
-        (",sred,", ",red,", &["printed.csv:6:", "a run fills this row"]),
-        ("experiment,setting", "experiment,set", &["the columns must be"]),
-    ] {
+    for (from, to, words) in MISTAKES {
         let problems = change(from, to);
-        for word in words {
+        for word in *words {
             assert!(problems.contains(word), "{to}: `{word}` is missing in: {problems}");
         }
     }
@@ -484,8 +480,8 @@ fn missing<'r>(rows: &'r [String], committed: &[String]) -> Option<&'r String> {
     rows.iter().find(|row| !committed.contains(row))
 }
 
-/// So that the test above can fail: a copy of the file in which one figure, interval, ratio or
-/// verdict of one row is another lacks that row and no other.
+/// So that the test above can fail. In a copy of the file one figure, interval, ratio or verdict of
+/// one row is another. It lacks that row and no other.
 #[test]
 fn a_copy_of_the_results_with_one_wrong_figure_would_not_do() {
     let rows = committed();

@@ -2,8 +2,8 @@
 //! show of the papers.
 use std::path::Path;
 
-use crate::shipped::{everything, shipped};
-use tidegate_lab::paper::{self, Folder, Length, Paper, PaperResults};
+use crate::shipped::{everything, made, shipped};
+use tidegate_lab::paper::{self, Length, Paper, PaperResults};
 
 const SCENARIO: &str = r#"
 [run]
@@ -91,14 +91,13 @@ X1,,,elsewhere: million elements a second,,3,1,Fig. 2,,another machine's,
 const TIMES: &str = "line,x,y\nold,1,0.5\nnew,1,0.1\nold,2,1.5\n";
 
 fn read(description: &str, claims: &str, times: &str) -> Result<Paper, String> {
-    let file = |name: &'static str, text: &str| (name.into(), text.to_string().into());
-    let files = vec![
-        file("paper.toml", description),
-        file("printed.csv", claims),
-        file("x.toml", SCENARIO),
-        file("times.csv", times),
-    ];
-    Paper::read(&Folder { name: "small".into(), files }).map_err(|problems| problems.to_string())
+    let folder = made([
+        ("paper.toml", description),
+        ("printed.csv", claims),
+        ("x.toml", SCENARIO),
+        ("times.csv", times),
+    ]);
+    Paper::read(&folder).map_err(|problems| problems.to_string())
 }
 
 fn run() -> (Paper, PaperResults) {

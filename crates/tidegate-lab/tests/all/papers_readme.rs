@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use crate::markdown::cells;
+
 /// The fields of one line of CSV; quotes may hide commas.
 fn fields(line: &str) -> Vec<String> {
     let mut all = vec![String::new()];
@@ -46,12 +48,12 @@ fn the_page_counts_what_the_results_say() {
     for (paper, counts) in counts {
         let start = format!("| [{paper}]({paper}/README.md)");
         let row = page.lines().find(|l| l.starts_with(&start)).expect("a row for each paper");
-        let said: Vec<u32> = row.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
+        let said: Vec<u32> = cells(row).iter().filter_map(|cell| cell.parse().ok()).collect();
         assert_eq!(said, counts, "{paper}: claims and verdicts");
     }
 }
 
-/// Every cause by which claims differ, with their number, in the row of its paper.
+/// Every cause why claims differ, with their number, in the row of its paper.
 #[test]
 fn the_page_says_why_claims_differ() {
     let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");

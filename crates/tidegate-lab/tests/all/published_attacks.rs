@@ -23,7 +23,8 @@ fn rows(wanted: impl Fn(&str) -> bool) -> String {
     paper::csv(&folders.iter().flat_map(rows).collect::<Vec<_>>())
 }
 
-/// Of those that twenty seeds decide, one, and not the longest of the others; the test below has all.
+/// Of those that twenty seeds decide, one, and not the longest of the others; the test below has
+/// all.
 #[test]
 fn the_committed_effects_of_few_seeds_come_out_again() {
     let slow = ["H10", "H11", "H12", "H14"];

@@ -1,50 +1,33 @@
 //! What queues must be to their links and packets to the queues: each refusal with its place and
 //! its words.
-use crate::refusals::{accepted, changed, refused, refused_there, set};
-use tidegate_lab::Scenario;
+use crate::parts::part;
+use crate::refusals::{accepted, changed, problems_of, refused, refused_there, set};
 
-const DUMBBELL: &str = r#"
-[network]
-rate = "10 Mbit/s"
-limit = "100 packets"
-
-[queue]
-name = "red"
-
-[compare]
-queues = ["red", "sfb"]
-
+const DUMBBELL: &str = concat!(
+    part!(dumbbell),
+    part!(red),
+    part!(compare),
+    r#"
 [[group]]
 name = "flood"
 source = "cbr"
 rate = "90 Mbit/s"
 packet = "500 B"
-"#;
+"#
+);
 
-const GRAPH: &str = r#"
-[network]
-kind = "graph"
-
-[[link]]
-from = "A"
-to = "B"
-rate = "45 Mbit/s"
-limit = "200 kB"
-
-[[link]]
-from = "B"
-to = "C"
-rate = "45 Mbit/s"
-limit = "9 packets"
+const GRAPH: &str = concat!(
+    part!(graph),
+    r#"limit = "9 packets"
 
 [[group]]
 name = "udp"
 source = "cbr"
 rate = "1 Mbit/s"
 packet = "500 B"
-from = "A"
-to = "C"
-"#;
+"#,
+    part!(a_to_c)
+);
 
 const LEAST: &str = "must hold at least one packet of the mean length";
 const MOST: &str = "must be at most 16777216 packets of the mean length";
@@ -170,7 +153,7 @@ fn packets_fit_the_watched_queue() {
     // Each group is looked at, and the default is refused at its group.
     let text = changed(&with("9 kB"), "\"1200 B\"", "\"1000 B\"")
         + "[[group]]\nname = \"tcp\"\nsource = \"newreno\"\npacket = \"1500 B\"\n";
-    let told = Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_err();
+    let told = problems_of(&text);
     let fields: Vec<&str> = told.list().iter().map(|p| p.field.as_str()).collect();
     assert_eq!(fields, ["group.flood.packet", "group.tcp.packet"]);
 }

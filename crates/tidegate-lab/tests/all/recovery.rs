@@ -1,4 +1,4 @@
-//! What TCP delivers of what it sends where much is lost or marked: a sender that waits for its
+//! What TCP delivers of what it sends where much is lost or marked. A sender that waits for its
 //! timer while it sends on beyond a hole has a throughput, and no goodput.
 use crate::jobs;
 use crate::jobs::scenario;

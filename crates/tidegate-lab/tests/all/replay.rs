@@ -9,7 +9,7 @@ use tidegate_lab::{Progress, Watch};
 use tidegate_packet::Fault;
 use tidegate_report::{Counts, Document, PacketSource, SeriesQuantity};
 
-/// One packet of a capture: when, from whom, of which protocol, how long, with which ECN bits.
+/// One packet of a capture: when, from whom, its protocol, how long, with which ECN bits.
 #[derive(Clone, Copy)]
 struct P {
     nanos: u64,
@@ -299,18 +299,20 @@ fn files_without_a_packet() {
     let whole = records(&[p(0, 1, TCP, 100)]).concat();
     assert!(matches!(refuse(&whole[..24]), ReplayError::Empty(_)));
     assert!(matches!(refuse(&whole[..30]), ReplayError::Capture(e) if e.fault == Fault::CutShort));
-    assert!(
-        matches!(refuse(b"once upon a time"), ReplayError::Capture(e) if e.fault == Fault::NotACapture)
-    );
+    assert!(matches!(
+        refuse(b"once upon a time"),
+        ReplayError::Capture(e) if e.fault == Fault::NotACapture
+    ));
     assert!(matches!(refuse(b""), ReplayError::Capture(e) if e.fault == Fault::NotACapture));
     let missing = ReplayJob::new(
         PathBuf::from("no/such.pcap"),
         Rate::from_bps(1),
         vec!["drop_tail".parse().unwrap()],
     );
-    assert!(
-        matches!(replay(&missing, &()).unwrap_err(), ReplayError::Capture(e) if e.fault == Fault::Open)
-    );
+    assert!(matches!(
+        replay(&missing, &()).unwrap_err(),
+        ReplayError::Capture(e) if e.fault == Fault::Open
+    ));
 }
 
 #[test]

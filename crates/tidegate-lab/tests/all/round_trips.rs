@@ -5,8 +5,8 @@ use tidegate_lab::{Check, check};
 
 use crate::jobs::scenario;
 
-/// What is derived of a dumbbell whose links all carry a byte in a microsecond, with 10 ms in the
-/// middle and 2 ms at the ends unless `network` says otherwise.
+/// What is derived of a dumbbell whose links all carry a byte in a microsecond. There are 10 ms in
+/// the middle and 2 ms at the ends unless `network` says otherwise.
 fn dumbbell(network: &str, groups: &str) -> Check {
     let rate = if network.contains("access_rate") { "" } else { "access_rate = \"8 Mbit/s\"\n" };
     let text = format!(

@@ -1,5 +1,5 @@
-//! Runs whose figures are known beforehand: times on the way, amounts of data, and that the
-//! simulator takes the routes by which round trips are derived.
+//! Runs whose figures are known beforehand: times on the way, amounts of data. The simulator takes
+//! the routes that round trips are derived from.
 use proptest::prelude::*;
 use tidegate::Span;
 use tidegate_lab::{Job, Scenario, check};
@@ -85,7 +85,8 @@ fn each_managed_link_is_named_by_its_ends() {
     let text = "[network]\nkind = \"graph\"\n\
                 [[link]]\nfrom = \"west\"\nto = \"mid\"\nrate = \"8 Mbit/s\"\n\
                 limit = \"9 packets\"\n[[link]]\nfrom = \"mid\"\nto = \"east\"\n\
-                rate = \"4 Mbit/s\"\nlimit = \"9 packets\"\nwatch = true\nback = { limit = \"5 packets\" }\n\
+                rate = \"4 Mbit/s\"\nlimit = \"9 packets\"\nwatch = true\n\
+                back = { limit = \"5 packets\" }\n\
                 [[group]]\nname = \"g\"\nsource = \"cbr\"\nrate = \"6 Mbit/s\"\njitter = 0\n\
                 start = \"0 s\"\nfrom = \"west\"\nto = \"east\"\n";
     let (scenario, document) = run(text);

@@ -6,7 +6,8 @@ use tidegate_report::Group;
 /// The figures of the one group.
 fn figures(seeds: u32, duration: u32, group: &str) -> Group {
     let text = format!(
-        "[run]\nduration = \"{duration} s\"\nwarmup = \"0 s\"\nseeds = {seeds}\n[network]\nrate = \"100 Mbit/s\"\n\
+        "[run]\nduration = \"{duration} s\"\nwarmup = \"0 s\"\nseeds = {seeds}\n[network]\n\
+         rate = \"100 Mbit/s\"\n\
          limit = \"1000 packets\"\ndelay = \"1 ms\"\n[[group]]\nname = \"g\"\n{group}"
     );
     let group = document(scenario(&text), "drop_tail").groups.remove(0);
@@ -49,7 +50,8 @@ fn calls_carry_their_erlangs() {
 #[test]
 fn on_off_with_means_of_each_flow_s_own() {
     // Equal laws for on and off: half the rate on average, whatever the flow's own mean is.
-    let group = "source = \"on_off\"\ncount = 400\nrate = \"80 kbit/s\"\nbegin = \"either\"\nstart = \"0 s\"\n\
+    let group = "source = \"on_off\"\ncount = 400\nrate = \"80 kbit/s\"\nbegin = \"either\"\n\
+                 start = \"0 s\"\n\
                  on = \"exponential(uniform(1 s, 10 s))\"\noff = \"exponential(uniform(1 s, 10 s))\"\n";
     let got = throughput(2, 100, group);
     // E[on / (on + off)] is a half by symmetry; over flows and time the deviation of a flow's share
@@ -113,7 +115,8 @@ fn a_capture_s_packets_go_at_their_times() {
     }
     let refused = |capture: &str, rest: &str| {
         let text = format!(
-            "[network]\nrate = \"1 Gbit/s\"\nlimit = \"9 packets\"\n[[group]]\nname = \"g\"\nsource = \"replay\"\n\
+            "[network]\nrate = \"1 Gbit/s\"\nlimit = \"9 packets\"\n[[group]]\nname = \"g\"\n\
+             source = \"replay\"\n\
              capture = {capture:?}\n{rest}"
         );
         Scenario::parse(text.as_bytes(), "nowhere/s.toml", &[]).unwrap_err().to_string()
@@ -134,10 +137,11 @@ fn a_capture_s_packets_go_at_their_times() {
 }
 
 /// Each comes and goes by exponential times of 2 s and 6 s: a quarter of the time at 1 Mbit/s, all
-/// of it good; reports count it among those that heed nothing.
+/// of it good. Reports count it among those that heed nothing.
 #[test]
 fn unresponsive_connections_come_and_go() {
-    let group = "source = \"unresponsive\"\ncount = 40\nrate = \"1 Mbit/s\"\non = \"exponential(2 s)\"\noff = \"exponential(6 s)\"\n\
+    let group = "source = \"unresponsive\"\ncount = 40\nrate = \"1 Mbit/s\"\n\
+                 on = \"exponential(2 s)\"\noff = \"exponential(6 s)\"\n\
                  start = \"exponential(6 s)\"\n";
     let (seeds, duration) = (4, 200);
     let g = figures(seeds, duration, group);

@@ -1,29 +1,19 @@
 //! Tables and values of the wrong kind: each refusal with its place and its words, whatever the
 //! scenario means by them.
 use tidegate_lab::reader::FileKind;
-use tidegate_lab::{Place, Problem, Problems, Scenario};
+use tidegate_lab::{Place, Problem, Problems};
 
-use crate::refusals::{changed, refused, refused_there, said, set};
+use crate::jobs::read;
+use crate::parts::part;
+use crate::refusals::{changed, problems_of, refused, refused_there, said, set};
 
-const BASE: &str = r#"
-title = "A title"
-
-[run]
-duration = "60 s"
-
-[network]
-rate = "10 Mbit/s"
-limit = "100 packets"
-
-[queue]
-name = "red"
-
-[[group]]
-name = "g"
-count = 2
-source = "cbr"
-rate = "1 Mbit/s"
-"#;
+const BASE: &str = concat!(
+    "\ntitle = \"A title\"\n",
+    part!(minute),
+    part!(dumbbell),
+    part!(red),
+    "\n[[group]]\nname = \"g\"\ncount = 2\nsource = \"cbr\"\nrate = \"1 Mbit/s\"\n"
+);
 
 const GRAPH: &str = r#"
 [network]
@@ -92,11 +82,11 @@ fn texts_are_texts_and_not_too_long() {
         ],
     );
     let with = |length: usize| changed(BASE, title, &format!("title = \"{}\"", "ß".repeat(length)));
-    let told = Scenario::parse(with(4001).as_bytes(), "s.toml", &[]).unwrap_err();
+    let told = problems_of(&with(4001));
     let cut = "ß".repeat(20);
     let words = format!("s.toml:2:10: title = {cut}…: must be at most 4000 characters long");
     assert_eq!(said(&told), [words]);
-    let whole = Scenario::parse(with(4000).as_bytes(), "s.toml", &[]).unwrap();
+    let whole = read(&with(4000), &[]).unwrap();
     assert_eq!(whole.title.chars().count(), 4000);
 }
 
@@ -117,14 +107,12 @@ fn names_are_short_and_plain() {
     refused(&group(&format!("\"«{long}»\"")), &format!("group.1.name = {long}: {why}"));
     refused(&group("«[\"g\"]»"), &format!("group.1.name: {why}"));
     for fine in ["\"4a\"", "\"-\"", "\"Zürich_2\"", &format!("\"{}\"", "x".repeat(40))] {
-        assert!(Scenario::parse(group(fine).as_bytes(), "s.toml", &[]).is_ok(), "{fine}");
+        assert!(read(&group(fine), &[]).is_ok(), "{fine}");
     }
     let from = "from = \"A\"\nto = \"B\"\nrate";
     let link = |from: &str| format!("from = {from}\nto = \"B\"\nrate");
-    let told = Scenario::parse(changed(GRAPH, from, &link("\"a b\"")).as_bytes(), "s.toml", &[]);
-    assert!(
-        said(&told.unwrap_err())[0].starts_with("s.toml:6:9: link.1.from = a b: must be a name")
-    );
+    let told = said(&problems_of(&changed(GRAPH, from, &link("\"a b\""))));
+    assert!(told[0].starts_with("s.toml:6:9: link.1.from = a b: must be a name"), "{told:?}");
 }
 
 #[test]
@@ -134,7 +122,7 @@ fn lists_have_entries_and_not_too_many() {
     let with = |list: &str| format!("{rate}\naccess_rate = {list}");
     refused_there(BASE, &[(rate, &with("«[]»"), &format!("group.g.access_rate: {why}0"))]);
     let many = changed(BASE, rate, &with(&format!("[{}]", "\"1 Mbit/s\", ".repeat(1001))));
-    let told = Scenario::parse(many.as_bytes(), "s.toml", &[]).unwrap_err();
+    let told = problems_of(&many);
     assert_eq!(said(&told), [format!("s.toml:19:15: group.g.access_rate: {why}1001")]);
     // Each entry is looked at, at its own place.
     refused(
@@ -186,8 +174,7 @@ fn numbers_stand_without_quotes_and_quantities_with_them() {
         ],
     );
     // On the command line there are no quotes.
-    let sets = ["group.g.count=7".parse().unwrap()];
-    let scenario = Scenario::parse(BASE.as_bytes(), "s.toml", &sets).unwrap();
+    let scenario = read(BASE, &["group.g.count=7"]).unwrap();
     assert_eq!(scenario.groups[0].count, 7);
 }
 
@@ -204,8 +191,8 @@ fn flags_are_true_or_false() {
         ],
     );
     for (set, fine) in [("true", true), ("false", true), ("True", false), ("1", false)] {
-        let sets = [format!("link.1.watch={set}").parse().unwrap()];
-        assert_eq!(Scenario::parse(GRAPH.as_bytes(), "s.toml", &sets).is_ok(), fine, "{set}");
+        let told = read(GRAPH, &[&format!("link.1.watch={set}")]);
+        assert_eq!(told.is_ok(), fine, "{set}");
     }
 }
 
@@ -234,7 +221,7 @@ fn keys_that_are_not_known_are_listed() {
     );
     let long = "k".repeat(80);
     let text = changed(BASE, "duration = ", &format!("{long} = 1\nduration = "));
-    let told = Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_err();
+    let told = problems_of(&text);
     assert_eq!(told.list()[0].field, format!("run.{}…", &long[..60]));
 }
 
@@ -264,7 +251,7 @@ fn what_is_required_is_asked_for_at_its_table() {
         ],
     );
     let text = changed(GRAPH, "[[link]]\nfrom = \"A\"", "[[link]]");
-    let told = Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_err();
+    let told = problems_of(&text);
     assert_eq!(said(&told)[0], format!("s.toml:5:1: link.1.from: {key}"));
 }
 

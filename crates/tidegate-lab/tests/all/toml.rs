@@ -4,21 +4,10 @@ use proptest::prelude::*;
 use tidegate_lab::Place;
 use tidegate_lab::reader::{Node, TomlDocument, TomlValue, cut};
 
-use crate::refusals::{changed, refused, refused_there};
+use crate::parts::part;
+use crate::refusals::{changed, problems_of, refused, refused_there};
 
-const BASE: &str = r#"
-[run]
-duration = "60 s"
-
-[network]
-rate = "10 Mbit/s"
-limit = "100 packets"
-
-[[group]]
-name = "g"
-source = "cbr"
-rate = "1 Mbit/s"
-"#;
+const BASE: &str = concat!(part!(minute), part!(dumbbell), part!(cbr));
 
 const DURATION: &str = "duration = \"60 s\"";
 const NO_NUMBER: &str =
@@ -176,7 +165,7 @@ fn a_place_is_shown_as_a_terminal_can() {
     let text = BASE.replace('\n', "\r\n");
     let text = changed(&text, DURATION, "\tseeds = 0 # Häuser");
     let doc = TomlDocument { file: "s.toml", text: &text, sets: &[] };
-    let told = tidegate_lab::Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_err();
+    let told = problems_of(&text);
     let why = "must lie in 1 to 10000";
     let shown =
         format!("s.toml:3:10: run.seeds = 0: {why}\n 3 |  seeds = 0 # Häuser\n   |          ^");
@@ -184,7 +173,7 @@ fn a_place_is_shown_as_a_terminal_can() {
     assert!(doc.read().is_ok());
     // What is far to the right is left out.
     let text = changed(BASE, DURATION, &format!("seeds = 0 # {}", "x".repeat(500)));
-    let told = tidegate_lab::Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_err();
+    let told = problems_of(&text);
     let Place::Line { text, column, width, .. } = &told.list()[0].place else { panic!("{told}") };
     assert_eq!((text.chars().count(), *column, *width), (8 + 160, 9, 1));
 }

@@ -142,12 +142,14 @@ fn flows_between_nodes_without_a_way_are_refused() {
 /// Three hops, each with the same traffic to the nanosecond, and RED at each: only the dice differ.
 fn hops(n: u32) -> Document {
     let mut text = format!(
-        "[run]\nduration = \"20 s\"\nseeds = 1\n[network]\nkind = \"parking_lot\"\nhops = {n}\nrate = \"1 Mbit/s\"\n\
+        "[run]\nduration = \"20 s\"\nseeds = 1\n[network]\nkind = \"parking_lot\"\nhops = {n}\n\
+         rate = \"1 Mbit/s\"\n\
          limit = \"50 packets\"\n[queue]\nname = \"red\"\n"
     );
     for i in 0..n {
         text += &format!(
-            "[[group]]\nname = \"hop{i}\"\nsource = \"cbr\"\nrate = \"1.1 Mbit/s\"\njitter = 0.0\nstart = \"0 s\"\n\
+            "[[group]]\nname = \"hop{i}\"\nsource = \"cbr\"\nrate = \"1.1 Mbit/s\"\n\
+             jitter = 0.0\nstart = \"0 s\"\n\
              from = \"r{i}\"\nto = \"r{}\"\n",
             i + 1
         );

@@ -1,6 +1,7 @@
 //! What a managed link does besides, and its way back: read, written, refused with the place, and
 //! what follows in a run.
-use tidegate_lab::{Job, Override, Scenario, check, run};
+use crate::jobs::overrides;
+use tidegate_lab::{Job, Scenario, check, run};
 use tidegate_report::Document;
 
 const HEAD: &str = "[run]\nduration = \"12 s\"\nwarmup = \"2 s\"\nseeds = 1\n";
@@ -8,8 +9,7 @@ const GROUPS: &str = "[[group]]\nname = \"tcp\"\ncount = 3\nsource = \"sack\"\ne
 const DUMBBELL: &str = "[network]\nrate = \"8 Mbit/s\"\nlimit = \"40 packets\"\n";
 
 fn parse(text: &str, file: &str, sets: &[&str]) -> Result<Scenario, String> {
-    let sets: Vec<Override> = sets.iter().map(|set| set.parse().unwrap()).collect();
-    Scenario::parse(text.as_bytes(), file, &sets).map_err(|e| e.to_string())
+    Scenario::parse(text.as_bytes(), file, &overrides(sets)).map_err(|e| e.to_string())
 }
 
 fn read(network: &str, sets: &[&str]) -> Result<Scenario, String> {

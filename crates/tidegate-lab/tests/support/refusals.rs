@@ -1,5 +1,7 @@
 //! Texts that cannot be, with a mark «…» at the place that the message must show.
-use tidegate_lab::{Override, Problems, Scenario};
+use tidegate_lab::{Problems, Scenario};
+
+use crate::jobs::read;
 
 /// A change of a text and the message `field = value: why` that it must lead to.
 pub type Case<'c> = (&'c str, &'c str, &'c str);
@@ -36,11 +38,16 @@ pub fn accepted(text: &str) -> Scenario {
     crate::jobs::scenario(&text.replace(['«', '»'], ""))
 }
 
+/// What is wrong with `text`.
+#[track_caller]
+pub fn problems_of(text: &str) -> Problems {
+    read(text, &[]).expect_err(text)
+}
+
 /// What is said of `base` with this override.
 #[track_caller]
 pub fn set(base: &str, set: &str) -> String {
-    let sets: [Override; 1] = [set.parse().unwrap()];
-    match Scenario::parse(base.as_bytes(), "s.toml", &sets) {
+    match read(base, &[set]) {
         Ok(_) => panic!("accepted with {set}"),
         Err(problems) => problems.to_string(),
     }
@@ -48,7 +55,7 @@ pub fn set(base: &str, set: &str) -> String {
 
 fn differs(text: &str, said: &str) -> Option<String> {
     let (plain, shown) = marked(text, said);
-    let told = match Scenario::parse(plain.as_bytes(), "s.toml", &[]) {
+    let told = match read(&plain, &[]) {
         Ok(_) => "accepted".into(),
         Err(problems) => problems.to_string(),
     };

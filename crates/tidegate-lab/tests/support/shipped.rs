@@ -23,6 +23,12 @@ pub fn alone(folder: &str) -> Paper {
     read(&open(&papers().join(folder)))
 }
 
+/// The folder `small` of a paper that is made up for a test.
+pub fn made(files: [(&'static str, &str); 4]) -> Folder<'static> {
+    let files = files.map(|(name, text)| (name.into(), text.to_string().into())).to_vec();
+    Folder { name: "small".into(), files }
+}
+
 fn read(folder: &Folder<'_>) -> Paper {
     Paper::read(folder).unwrap_or_else(|problems| panic!("{problems}"))
 }

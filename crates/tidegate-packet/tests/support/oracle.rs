@@ -95,7 +95,6 @@ pub fn agree(bytes: &[u8]) -> Option<Seen> {
 }
 
 /// What etherparse sees; `ours` only says what stands where nothing can be known.
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn see(bytes: &[u8], ours: &Seen) -> Option<Seen> {
     let Ok(sliced) = LaxSlicedPacket::from_ethernet(bytes) else {
         let none = Transport::NotIp { ethertype: 0 };
@@ -133,12 +132,25 @@ fn see(bytes: &[u8], ours: &Seen) -> Option<Seen> {
         IPV6 => v6(&bytes[at..]),
         _ => None,
     };
-    let Some((from, to, ecn, dscp, under)) = found else { return Some(seen) };
-    let told = ours.ends.transport;
-    let transport = match under {
+    let Some((source, destination, ecn, dscp, under)) = found else { return Some(seen) };
+    // Where we differ from etherparse its ports say nothing.
+    let differs = ethertype == IPV4 && is_said_otherwise(&bytes[at..]);
+    let theirs = transport_of(&sliced).filter(|_| !differs);
+    let transport = transport_under(under, ours.ends.transport, theirs, bytes);
+    let ends = Ends { source, destination, transport };
+    Some(Seen { ends, ecn: Ecn::from_bits(ecn), dscp: Some(dscp), at: Some(at), ..seen })
+}
+
+/// What a packet goes under, where `ours` may say what cannot be known; `theirs` are the ports that
+/// etherparse has read.
+fn transport_under(
+    under: Under,
+    ours: Transport,
+    theirs: Option<Transport>,
+    bytes: &[u8],
+) -> Transport {
+    match under {
         Under::Known(transport) => {
-            let theirs = transport_of(&sliced)
-                .filter(|_| !(ethertype == IPV4 && is_said_otherwise(&bytes[at..])));
             assert!(
                 theirs.is_none_or(|theirs| theirs == transport),
                 "{theirs:?} is not {transport:?}: {bytes:02x?}"
@@ -147,17 +159,15 @@ fn see(bytes: &[u8], ours: &Seen) -> Option<Seen> {
         }
         Under::NoPorts => {
             let none = matches!(
-                told,
+                ours,
                 Transport::Portless { .. } | Transport::Fragment { protocol: FRAGMENT }
             );
-            assert!(none, "{told:?}: {bytes:02x?}");
-            told
+            assert!(none, "{ours:?}: {bytes:02x?}");
+            ours
         }
         Under::Enough(transport) => transport,
-        Under::Anything => told,
-    };
-    let ends = Ends { source: from, destination: to, transport };
-    Some(Seen { ends, ecn: Ecn::from_bits(ecn), dscp: Some(dscp), at: Some(at), ..seen })
+        Under::Anything => ours,
+    }
 }
 
 /// A VLAN tag; what is behind MACsec is not asked for.

@@ -29,7 +29,8 @@ impl Table {
         Table { caption: caption.map(all_text).unwrap_or_default(), rows: rows.collect() }
     }
 
-    /// What stands under `head` in row number `row`; a row that has its queue from above is shorter.
+    /// What stands under `head` in row number `row`; a row that has its queue from above is
+    /// shorter.
     fn at(&self, row: usize, head: &str) -> &str {
         &self.cell(row, head).1
     }

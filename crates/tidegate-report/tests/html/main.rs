@@ -53,7 +53,8 @@ fn a_replay_lists_what_became_of_each_flow() {
         runs: vec![ChartedResult::of(&document)],
         ..ReportInput::default()
     });
-    let row = "<th scope=\"row\">10.0.0.9:4000 &gt; 10.0.1.1:9 udp</th><td class=\"text\">udp</td><td>31 000</td>\
+    let row = "<th scope=\"row\">10.0.0.9:4000 &gt; 10.0.1.1:9 udp</th><td \
+               class=\"text\">udp</td><td>31 000</td>\
                <td>18 600</td><td>12 400</td><td>0</td><td>40.0 %</td>";
     assert!(visible(&page).contains(row), "{}", visible(&page));
     assert!(!visible(&page).contains("Whiskers"), "one replay has no intervals");

@@ -6,7 +6,7 @@ use super::seen::{Seen, points};
 use super::table::{numbers, only, plot, seeds, texts, throughputs};
 use super::{close, drawn, refused};
 
-/// A table of all combinations of so many levels of `a`, `b` and `c` with two seeds; the value is
+/// A table of all combinations of so many levels of `a`, `b` and `c` with two seeds. The value is
 /// `a` + 10 `b` + 100 `c`, one more with the second seed.
 fn grid(levels: [usize; 3]) -> Tidy {
     let mut columns: Vec<Vec<f64>> = vec![vec![]; 5];

@@ -65,74 +65,10 @@ pub const SHAPES: [Shape; 4] = [
 const LINK: f64 = 45e6;
 
 /// A simulated result: `tcp` flows and one flood, three seeds.
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 pub fn simulated(shape: Shape, tcp: u64) -> Document {
-    let share = LINK / (tcp + 1) as f64;
     let mut flows = tcp_flows(shape, tcp);
     let got: Vec<f64> = flows.iter().filter_map(|f| f.throughput_bps).map(|f| f.mean()).collect();
-    flows.push(flood_flow(shape, tcp, share));
-    let total: f64 = got.iter().sum();
-    let all: Vec<f64> = got.iter().copied().chain([shape.flood_bps]).collect();
-    let jain = jain_index(&all);
-    let least = got.iter().copied().fold(f64::MAX, f64::min);
-    let most = got.iter().copied().fold(0.0, f64::max);
-    let tcp_group = Group {
-        name: "tcp".into(),
-        count: tcp,
-        throughput_bps: figure(total, 0.8),
-        goodput_bps: figure(total * 0.98, 0.9),
-        loss_ratio: figure(0.012, 5.0),
-        loss_bps: figure(total * 0.012, 5.0),
-        mark_ratio: figure(0.0, 0.0),
-        per_flow: PerFlow {
-            mean: figure(total / tcp as f64, 0.8),
-            min: figure(least, 8.0),
-            max: figure(most, 6.0),
-        },
-        jain: figure(jain_index(&got), 1.0),
-        fair_share_bps: Figure::exact(share * tcp as f64),
-        offered_bps: figure(total * 1.012, 0.8),
-        delay_ms: delay(shape.delay_ms),
-        conduct: Some(Conduct::Responsive),
-        one_way_ms: delay(shape.delay_ms + 10.0),
-        rtt_ms: delay(shape.delay_ms + 20.0),
-        retransmitted_bytes: figure(total * 0.001, 5.0),
-        drop_gap_ms: gaps(),
-        rate_cov: OverFlows { mean: figure(0.3, 3.0), sd: figure(0.05, 9.0) },
-        completions: figure(12.0, 10.0),
-        completion_ms: delay(800.0),
-        worst_share: figure(least / share, 9.0),
-        starved: figure(if shape.flood_bps > LINK / 2.0 { tcp as f64 * 0.95 } else { 0.0 }, 5.0),
-        loss_synchronization: figure(0.4, 8.0),
-        starved_time: figure(0.02, 20.0),
-        packets: Some(Counts {
-            offered: 1_000_000,
-            delivered: 988_000,
-            dropped: 12_000,
-            marked: 0,
-        }),
-        ..Group::default()
-    };
-    let flood = Group {
-        name: "flood".into(),
-        count: 1,
-        throughput_bps: figure(shape.flood_bps, 1.5),
-        goodput_bps: figure(shape.flood_bps, 1.5),
-        loss_ratio: figure(1.0 - shape.flood_bps / LINK, 1.0),
-        loss_bps: figure(LINK - shape.flood_bps, 1.0),
-        mark_ratio: None,
-        per_flow: PerFlow {
-            mean: figure(shape.flood_bps, 1.5),
-            min: figure(shape.flood_bps, 1.5),
-            max: figure(shape.flood_bps, 1.5),
-        },
-        jain: Figure::exact(1.0),
-        fair_share_bps: Figure::exact(share),
-        offered_bps: Figure::exact(LINK),
-        delay_ms: delay(shape.delay_ms),
-        conduct: Some(Conduct::Unresponsive),
-        ..Group::default()
-    };
+    flows.push(flood_flow(shape, tcp, LINK / (tcp + 1) as f64));
     Document {
         source: PacketSource::Simulated,
         scenario: "flood".into(),
@@ -157,32 +93,105 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
             warmup_s: Some(10.0),
             ..Bottleneck::default()
         },
-        aggregate: Aggregate {
-            jain: figure(jain, 1.0),
-            utilization: figure((total + shape.flood_bps) / LINK, 0.2),
-            queue_delay_ms: delay(shape.delay_ms),
-            throughput_bps: figure(total + shape.flood_bps, 0.2),
-            loss_ratio: figure(0.31, 1.0),
-            mark_ratio: figure(0.0, 0.0),
-            queue_packets: figure(shape.delay_ms * 5.6, 2.0),
-            drops: BTreeMap::from([("early".into(), Figure::new(41_234.0, Some(310.0)).unwrap())]),
-            marks: BTreeMap::new(),
-            norm_kbps: figure(shape.flood_bps / 1e3, 2.0),
-            fair_deviation: figure(0.4, 3.0),
-            nearly_full_s: figure(shape.delay_ms / 10.0, 8.0),
-            drop_gap_ms: gaps(),
-            packets: Some(Counts {
-                offered: 3_456_789,
-                delivered: 2_385_184,
-                dropped: 1_071_605,
-                marked: 0,
-            }),
-            wire_loss_ratio: None,
-        },
+        aggregate: aggregate(shape, &got),
         links: ["a->b", "b->c"].into_iter().map(|name| link(name, shape)).collect(),
-        groups: vec![tcp_group, flood],
+        groups: vec![tcp_group(shape, &got), flood_group(shape, tcp)],
         flows: Some(flows),
         ..Document::default()
+    }
+}
+
+/// What the flows of TCP, which got so much each, and the flood have together.
+fn aggregate(shape: Shape, got: &[f64]) -> Aggregate {
+    let total: f64 = got.iter().sum();
+    let all: Vec<f64> = got.iter().copied().chain([shape.flood_bps]).collect();
+    Aggregate {
+        jain: figure(jain_index(&all), 1.0),
+        utilization: figure((total + shape.flood_bps) / LINK, 0.2),
+        queue_delay_ms: delay(shape.delay_ms),
+        throughput_bps: figure(total + shape.flood_bps, 0.2),
+        loss_ratio: figure(0.31, 1.0),
+        mark_ratio: figure(0.0, 0.0),
+        queue_packets: figure(shape.delay_ms * 5.6, 2.0),
+        drops: BTreeMap::from([("early".into(), Figure::new(41_234.0, Some(310.0)).unwrap())]),
+        marks: BTreeMap::new(),
+        norm_kbps: figure(shape.flood_bps / 1e3, 2.0),
+        fair_deviation: figure(0.4, 3.0),
+        nearly_full_s: figure(shape.delay_ms / 10.0, 8.0),
+        drop_gap_ms: gaps(),
+        packets: Some(Counts {
+            offered: 3_456_789,
+            delivered: 2_385_184,
+            dropped: 1_071_605,
+            marked: 0,
+        }),
+        wire_loss_ratio: None,
+    }
+}
+
+/// The group of TCP, whose flows got so much each.
+fn tcp_group(shape: Shape, got: &[f64]) -> Group {
+    let tcp = got.len() as f64;
+    let (share, total) = (LINK / (tcp + 1.0), got.iter().sum::<f64>());
+    let least = got.iter().copied().fold(f64::MAX, f64::min);
+    let most = got.iter().copied().fold(0.0, f64::max);
+    Group {
+        name: "tcp".into(),
+        count: got.len() as u64,
+        throughput_bps: figure(total, 0.8),
+        goodput_bps: figure(total * 0.98, 0.9),
+        loss_ratio: figure(0.012, 5.0),
+        loss_bps: figure(total * 0.012, 5.0),
+        mark_ratio: figure(0.0, 0.0),
+        per_flow: PerFlow {
+            mean: figure(total / tcp, 0.8),
+            min: figure(least, 8.0),
+            max: figure(most, 6.0),
+        },
+        jain: figure(jain_index(got), 1.0),
+        fair_share_bps: Figure::exact(share * tcp),
+        offered_bps: figure(total * 1.012, 0.8),
+        delay_ms: delay(shape.delay_ms),
+        conduct: Some(Conduct::Responsive),
+        one_way_ms: delay(shape.delay_ms + 10.0),
+        rtt_ms: delay(shape.delay_ms + 20.0),
+        retransmitted_bytes: figure(total * 0.001, 5.0),
+        drop_gap_ms: gaps(),
+        rate_cov: OverFlows { mean: figure(0.3, 3.0), sd: figure(0.05, 9.0) },
+        completions: figure(12.0, 10.0),
+        completion_ms: delay(800.0),
+        worst_share: figure(least / share, 9.0),
+        starved: figure(if shape.flood_bps > LINK / 2.0 { tcp * 0.95 } else { 0.0 }, 5.0),
+        loss_synchronization: figure(0.4, 8.0),
+        starved_time: figure(0.02, 20.0),
+        packets: Some(Counts {
+            offered: 1_000_000,
+            delivered: 988_000,
+            dropped: 12_000,
+            marked: 0,
+        }),
+        ..Group::default()
+    }
+}
+
+/// The flood beside `tcp` flows.
+fn flood_group(shape: Shape, tcp: u64) -> Group {
+    let got = figure(shape.flood_bps, 1.5);
+    Group {
+        name: "flood".into(),
+        count: 1,
+        throughput_bps: got,
+        goodput_bps: got,
+        loss_ratio: figure(1.0 - shape.flood_bps / LINK, 1.0),
+        loss_bps: figure(LINK - shape.flood_bps, 1.0),
+        mark_ratio: None,
+        per_flow: PerFlow { mean: got, min: got, max: got },
+        jain: Figure::exact(1.0),
+        fair_share_bps: Figure::exact(LINK / (tcp + 1) as f64),
+        offered_bps: Figure::exact(LINK),
+        delay_ms: delay(shape.delay_ms),
+        conduct: Some(Conduct::Unresponsive),
+        ..Group::default()
     }
 }
 
@@ -228,59 +237,62 @@ pub fn wobble(i: u64) -> f64 {
     (mixed >> 11) as f64 / (1u64 << 52) as f64 - 1.0
 }
 
+/// One flow of a replayed capture, of packets of 1400 bytes in twenty seconds.
+fn replayed_flow(index: u64, label: &str, group: &str, offered: u64, lost: f64) -> Flow {
+    let dropped = (offered as f64 * lost) as u64;
+    let delivered = offered - dropped;
+    let bits = 8.0 * 1400.0 / 20.0;
+    Flow {
+        index,
+        label: label.into(),
+        group: Some(group.into()),
+        throughput_bps: Figure::exact(delivered as f64 * bits),
+        loss_ratio: Figure::exact(dropped as f64 / offered as f64),
+        mark_ratio: Figure::exact(0.0),
+        delay_ms: Delay {
+            mean: Figure::exact(8.2),
+            p50: Figure::exact(7.1),
+            p99: Figure::exact(19.0),
+            ..Delay::default()
+        },
+        offered_bps: Figure::exact(offered as f64 * bits),
+        packets: Some(Counts { offered, delivered, dropped, marked: 0 }),
+        bytes: Some(Counts {
+            offered: offered * 1400,
+            delivered: delivered * 1400,
+            dropped: dropped * 1400,
+            marked: 0,
+        }),
+        ..Flow::default()
+    }
+}
+
+/// The group `name` of `flows` that were replayed.
+fn replayed_group(name: &str, flows: &[Flow]) -> Group {
+    let own: Vec<&Flow> = flows.iter().filter(|f| f.group.as_deref() == Some(name)).collect();
+    let sum = |get: fn(&Flow) -> Option<Figure>| {
+        Figure::exact(own.iter().filter_map(|f| get(f)).map(|f| f.mean()).sum())
+    };
+    Group {
+        name: name.into(),
+        count: own.len() as u64,
+        throughput_bps: sum(|f| f.throughput_bps),
+        loss_ratio: own[0].loss_ratio,
+        loss_bps: Figure::exact(1e5),
+        mark_ratio: Figure::exact(0.0),
+        fair_share_bps: Figure::exact(own.len() as f64 * 10e6 / 3.0),
+        offered_bps: sum(|f| f.offered_bps),
+        ..Group::default()
+    }
+}
+
 /// A replayed capture: no seeds, no intervals, no goodput, flows with counts.
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 pub fn replayed(queue: &str, flood_ratio: f64) -> Document {
-    let flow = |index: u64, label: &str, group: &str, offered: u64, lost: f64| {
-        let dropped = (offered as f64 * lost) as u64;
-        let delivered = offered - dropped;
-        let bits = 8.0 * 1400.0 / 20.0;
-        Flow {
-            index,
-            label: label.into(),
-            group: Some(group.into()),
-            throughput_bps: Figure::exact(delivered as f64 * bits),
-            loss_ratio: Figure::exact(dropped as f64 / offered as f64),
-            mark_ratio: Figure::exact(0.0),
-            delay_ms: Delay {
-                mean: Figure::exact(8.2),
-                p50: Figure::exact(7.1),
-                p99: Figure::exact(19.0),
-                ..Delay::default()
-            },
-            offered_bps: Figure::exact(offered as f64 * bits),
-            packets: Some(Counts { offered, delivered, dropped, marked: 0 }),
-            bytes: Some(Counts {
-                offered: offered * 1400,
-                delivered: delivered * 1400,
-                dropped: dropped * 1400,
-                marked: 0,
-            }),
-            ..Flow::default()
-        }
-    };
     let flows = vec![
-        flow(0, "10.0.0.1:5001 > 10.0.1.1:80 tcp", "tcp", 4_120, 0.02),
-        flow(1, "10.0.0.2:5002 > 10.0.1.1:80 tcp", "tcp", 3_980, 0.025),
-        flow(2, "10.0.0.9:4000 > 10.0.1.1:9 udp", "udp", 31_000, flood_ratio),
+        replayed_flow(0, "10.0.0.1:5001 > 10.0.1.1:80 tcp", "tcp", 4_120, 0.02),
+        replayed_flow(1, "10.0.0.2:5002 > 10.0.1.1:80 tcp", "tcp", 3_980, 0.025),
+        replayed_flow(2, "10.0.0.9:4000 > 10.0.1.1:9 udp", "udp", 31_000, flood_ratio),
     ];
-    let group = |name: &str| {
-        let own: Vec<&Flow> = flows.iter().filter(|f| f.group.as_deref() == Some(name)).collect();
-        let sum = |get: fn(&Flow) -> Option<Figure>| {
-            Figure::exact(own.iter().filter_map(|f| get(f)).map(|f| f.mean()).sum())
-        };
-        Group {
-            name: name.into(),
-            count: own.len() as u64,
-            throughput_bps: sum(|f| f.throughput_bps),
-            loss_ratio: own[0].loss_ratio,
-            loss_bps: Figure::exact(1e5),
-            mark_ratio: Figure::exact(0.0),
-            fair_share_bps: Figure::exact(own.len() as f64 * 10e6 / 3.0),
-            offered_bps: sum(|f| f.offered_bps),
-            ..Group::default()
-        }
-    };
     Document {
         source: PacketSource::Replayed,
         scenario: "flood.pcapng".into(),
@@ -304,7 +316,7 @@ pub fn replayed(queue: &str, flood_ratio: f64) -> Document {
             },
             ..Aggregate::default()
         },
-        groups: vec![group("tcp"), group("udp")],
+        groups: ["tcp", "udp"].map(|name| replayed_group(name, &flows)).to_vec(),
         flows: Some(flows),
         ..Document::default()
     }

@@ -6,7 +6,7 @@ use tidegate_sim::sources::tcp::*;
 use tidegate_sim::{Flow, Network, Outcome, Plan, Source, Tcp, simulate};
 
 /// Several of each of `kinds` over a line of `rate` with `queue` and round trips of `rtt` without
-/// waiting, of which what `from` to `to` brings counts, in seconds.
+/// waiting. What comes between `from` and `to` counts, in seconds.
 struct Scene<'a> {
     rate: Rate,
     rtt: f64,
@@ -79,10 +79,10 @@ fn binomial(k: f64, l: f64, alpha: f64, beta: f64) -> Tcp {
 }
 
 /// bansal2001: with k + l = 1 a binomial is TCP-compatible. Where each packet is marked or lost
-/// with one probability p its window is √(α / (β p)), and Reno's 1.31 / √p (ott1996), so that SQRT
-/// and IIAD with α / β = 2 get 1.08 of Reno's share and IIAD with 1 gets 0.76; measured are 1.14,
-/// 1.15 and 0.81, with Reno as a binomial at 1.04, since the two lose alike and not in the same
-/// rounds. (1.5, 1, 2, 0), of which k + l = 2, gets a third.
+/// with one probability p its window is √(α / (β p)), and Reno's is 1.31 / √p (ott1996). So SQRT
+/// and IIAD with α / β = 2 get 1.08 of Reno's share, and IIAD with 1 gets 0.76. Measured are 1.14,
+/// 1.15 and 0.81. Reno as a binomial has 1.04, since the two lose alike and not in the same rounds.
+/// (1.5, 1, 2, 0), where k + l = 2, gets a third.
 #[test]
 fn binomials_with_k_and_l_of_one_share_with_reno_through_red() {
     let share = |tcp: Tcp| {
@@ -186,7 +186,7 @@ fn vegas_rem_reads_rems_price() {
 }
 
 /// Its equilibrium, w = √(2 (1 − q) / q), is one of the mean of squares, since what a mark takes
-/// goes with w²: the mean window lies below, by as much as it moves up and down. With Reno's steps
+/// goes with w². The mean window lies below, by as much as it moves up and down. With Reno's steps
 /// and marks at random that is 1.31 / √2 = 0.93 (ott1996); measured are 0.91 and 0.89.
 #[test]
 fn reno_num_reads_rems_price() {

@@ -1,4 +1,4 @@
-//! BBR on paths of which its model is to say what they are.
+//! BBR on paths that its model is to find out.
 use tidegate::catalog::AnyQueue;
 use tidegate::{Bytes, Link, Rate, Rng, Seed, Size, Span, Time, catalog};
 use tidegate_sim::{Cbr, Flow, Network, NodeId, Outcome, Plan, Source, Tcp, simulate};
@@ -100,8 +100,8 @@ fn most_waited(outcome: &Outcome) -> Span {
 }
 
 /// A flood of a tenth more than the line has filled the queue, so that for 20 s no round trip was
-/// short; when it is gone, the least round trip is found again, within the 10 s after which it is
-/// looked for.
+/// short. When it is gone BBR finds the least round trip again, within 10 s: so long it waits
+/// before it looks.
 #[test]
 fn the_least_round_trip_is_found_again_after_a_queue() {
     let flood = Source::Cbr(Cbr::new(Rate::from_bps(11_000_000), Bytes::new(1000)));

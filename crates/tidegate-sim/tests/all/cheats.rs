@@ -49,9 +49,9 @@ fn parts(cheat: &Tcp, honest: &Tcp, queue: (&str, u64)) -> [f64; 2] {
     [0, 1].map(|k| out.groups[k].counters.goodput_bytes as f64 * 8.0 / 60.0 / 1e7)
 }
 
-/// savage1999 §2.1: of three acknowledgements for the first segment a window of one becomes four,
-/// in place of two, and in each round trip m acknowledgements a segment make it m + 1 times as
-/// large. Who counts what is acknowledged (RFC 3465 §2.3) is not taken in.
+/// savage1999 §2.1: three acknowledgements for the first segment make a window of one four, in
+/// place of two. In each round trip m acknowledgements a segment make it m + 1 times as large. A
+/// sender that counts what is acknowledged (RFC 3465 §2.3) is not deceived.
 #[test]
 fn divided_acknowledgements_open_the_window_of_who_counts_them() {
     for flavor in FLAVORS {
@@ -77,8 +77,8 @@ fn divided_acknowledgements_take_from_others_only_where_they_are_counted() {
     }
 }
 
-/// savage1999 §2.2: the first segment is followed by a stream of duplicates, each of which lets one
-/// more out. A duplicate that reports nothing new is none with selective acknowledgements.
+/// savage1999 §2.2: a stream of duplicates follows the first segment, and each lets one more out. A
+/// duplicate that reports nothing new is none with selective acknowledgements.
 #[test]
 fn repeated_acknowledgements_let_a_segment_out_each() {
     for (flavor, duplicates) in [(Flavor::Reno, 50), (Flavor::NewReno, 50), (Flavor::Reno, 10)] {

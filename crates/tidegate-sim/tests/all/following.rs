@@ -60,7 +60,7 @@ impl Net {
     }
 }
 
-/// The window doubles each round trip, a little over 100 ms: it has 2 segments from the start, 4
+/// The window doubles each round trip, a little over 100 ms. It has 2 segments from the start, 4
 /// from 100 ms, 8 from 200 ms, 16 from 300 ms on.
 fn slow_start() -> Source {
     Source::Tcp(Tcp::new_reno())

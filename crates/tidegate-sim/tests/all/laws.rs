@@ -1,5 +1,5 @@
-//! Known laws of congestion control: where every so manieth packet is lost, where packets are lost
-//! at random, between two losses, in a queue without limit, at a threshold of marks.
+//! Known laws of congestion control. Every so manieth packet is lost, or packets at random; or
+//! there is the time between two losses, a queue without limit, a threshold of marks.
 use std::collections::VecDeque;
 
 use tidegate::{Backlog, DropReason, MarkReason, Packet, Qdisc, Rate, Rng, Seed, Sink, Span, Time};
@@ -114,8 +114,8 @@ fn run(network: Network<Line>, seconds: f64, seed: u64) -> (Outcome, Trace) {
 const FAST: Rate = Rate::from_bps(100_000_000_000);
 const RTT: f64 = 0.1;
 
-/// The mean window, in packets a round trip, of a connection that loses every `period`-th packet:
-/// over some periods after the first few, of which slow start ends near `window`.
+/// The mean window, in packets a round trip, of a connection that loses every `period`-th packet.
+/// It is taken over some periods after the first few; slow start ends near `window`.
 fn periodic(tcp: &Tcp, period: u64, window: f64) -> f64 {
     let fate = Fate::Every { first: window as u64, period };
     let (skip, count) = (6, 6);
@@ -165,7 +165,7 @@ fn random(tcp: &Tcp, probability: f64, seconds: f64, seed: u64) -> f64 {
 }
 
 /// Reno's √(1.5/p) (mathis1997), from p = 10^-2 to 10^-5. It leaves out the round trip of the
-/// repair and that windows are whole segments, each of which goes with √p: what is measured,
+/// repair and that windows are whole segments. Each of the two goes with √p. So what is measured,
 /// divided by the law, is a line in √p that begins at one.
 #[test]
 fn reno_keeps_its_square_root_law() {
@@ -258,8 +258,8 @@ fn vegas_keeps_its_packets_waiting() {
     }
 }
 
-/// alizadeh2010 §3.3: N flows that are marked from K on let K + N wait at most, √(N (C · RTT + K) /
-/// 2) less at least, and the fraction marked is √(2 / W) with W = (C · RTT + K) / N.
+/// alizadeh2010 §3.3: N flows that are marked from K on let K + N wait at most, and √(N (C · RTT +
+/// K) / 2) less at least. The fraction marked is √(2 / W) with W = (C · RTT + K) / N.
 #[test]
 fn dctcp_keeps_the_queue_at_the_threshold() {
     let (path, threshold) = (125.0, 40);
@@ -303,9 +303,10 @@ fn dctcp_keeps_the_queue_at_the_threshold() {
     }
 }
 
-/// Where each packet is marked with probability p, Prague's window rises by 1 − p in a round trip
-/// and is cut by p/2 in one and what passes until the next mark, 1/(p W) more. So p W = 1 + √3 for
-/// small p. With a round trip below 25 ms all of this goes by 25 ms, and the rate is that of 25 ms.
+/// Where each packet is marked with probability p, Prague's window rises by 1 − p in a round trip.
+/// It is cut by p/2 in one round trip and what passes until the next mark, 1/(p W) more. So
+/// p W = 1 + √3 for small p. With a round trip below 25 ms all of this goes by 25 ms, and the rate
+/// is that of 25 ms.
 #[test]
 fn pragues_window_goes_with_one_over_p_whatever_the_round_trip() {
     let rate = |rtt: f64, probability: f64| {
@@ -338,8 +339,8 @@ fn on_a_lossy_line(tcp: &Tcp, probability: f64) -> (f64, f64) {
 
 /// draft-ietf-ccwg-bbr-04 §2.7: BBR, version 3, bears losses of up to 2 % of what is in flight. It
 /// fills a line and lets little wait. With one packet lost in a hundred it keeps three quarters of
-/// the line, since some flights of fifty lose two; with one in twenty less than a quarter, while
-/// version 1 goes on as if nothing was. Measured: 97, 79 and 16 %, version 1 90 %.
+/// the line, since some flights of fifty lose two. With one in twenty it keeps less than a quarter,
+/// while version 1 goes on as if nothing was. Measured: 97, 79 and 16 %, version 1 90 %.
 #[test]
 fn bbr3_fills_a_line_and_bears_few_losses() {
     let (alone, waits) = on_a_lossy_line(&Tcp::bbr3(), 0.0);
@@ -352,8 +353,8 @@ fn bbr3_fills_a_line_and_bears_few_losses() {
 }
 
 /// A sender that heeds nothing sends its rate whatever is lost, and 1 − p of it arrives for the
-/// first time: every loss is made good once, and no timer cuts in, since a round trip of 10 ms
-/// finds what is lost again long before.
+/// first time. Every loss is made good once. No timer cuts in, since a round trip of 10 ms finds
+/// what is lost again long before.
 #[test]
 fn an_unresponsive_sender_keeps_its_rate() {
     let rate = Rate::from_bps(5_000_000);

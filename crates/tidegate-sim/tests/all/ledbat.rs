@@ -1,5 +1,5 @@
-//! LEDBAT (RFC 6817) in the network: alone it fills the line and adds its target to the queue;
-//! beside Reno it yields; in a buffer that is shorter than its target it cannot.
+//! LEDBAT (RFC 6817) in the network: Alone it fills the line and adds its target to the queue.
+//! Beside Reno it yields; in a buffer that is shorter than its target it cannot.
 use tidegate::{Bytes, Link, Rate, Rng, Seed, Size, Span, Time, catalog};
 use tidegate_sim::sources::tcp::{Congestion, LedbatParams};
 use tidegate_sim::{Flow, Network, Outcome, Plan, Source, Tcp, simulate};

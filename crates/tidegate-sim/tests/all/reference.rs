@@ -240,7 +240,6 @@ impl Draw {
         })
     }
 
-    #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn source(&mut self) -> Source {
         if self.followers > 0.0 && !self.connections.is_empty() && self.chance(self.followers) {
             return self.following();
@@ -251,13 +250,21 @@ impl Draw {
         if self.chance(0.15) {
             let damping = self.pick(&[Damping::On, Damping::Off]);
             let ecn = self.pick(&[Ecn::NotEct, Ecn::Ect0]);
-            return Source::Tfrc(Tfrc {
-                damping,
-                ecn,
-                packet: Bytes::new(self.pick(&[1000, 333])),
-                ..Tfrc::default()
-            });
+            let packet = Bytes::new(self.pick(&[1000, 333]));
+            return Source::Tfrc(Tfrc { damping, ecn, packet, ..Tfrc::default() });
         }
+        let tcp = self.tcp();
+        if self.chance(0.3) {
+            let size = Law::Pareto { shape: 1.2, least: 2_000 };
+            let think = [Law::Constant(100_000_000), Law::Exponential { mean: 300_000_000 }];
+            let think = think[self.dice.below(2) as usize].clone();
+            return Source::Web(Web { tcp: Tcp { data: None, ..tcp }, size, think });
+        }
+        Source::Tcp(tcp)
+    }
+
+    /// A TCP of any kind that can be.
+    fn tcp(&mut self) -> Tcp {
         let flavor = self.pick(&[Flavor::Reno, Flavor::NewReno, Flavor::Sack, Flavor::Rack]);
         let mut congestions = Congestion::all();
         let some = if self.chance(0.5) { self.dice.below(congestions.len() as u64) } else { 0 };
@@ -271,7 +278,7 @@ impl Draw {
             matches!((&congestion, flavor), (Congestion::Reno, Flavor::Reno | Flavor::NewReno));
         let rules = [Rules::Rfc, Rules::Ns2, Rules::Linux, Rules::Ns1];
         let rules = if reno { rules } else { [Rules::Rfc, Rules::Ns2, Rules::Linux, Rules::Linux] };
-        let tcp = Tcp {
+        possible(Tcp {
             congestion,
             rules: self.pick(&rules),
             ecn,
@@ -285,37 +292,7 @@ impl Draw {
             timestamps: self.pick(&[Timestamps::On, Timestamps::Off]),
             acks: self.pick(&CHEATS),
             ..Tcp { flavor, ..Tcp::reno() }
-        };
-        let timestamps = if matches!(tcp.rules, Rules::Ns2 | Rules::Ns1) {
-            Timestamps::Off
-        } else {
-            tcp.timestamps
-        };
-        let delayed_ack = match tcp.acks {
-            Acks::Honest | Acks::Unmarked => tcp.delayed_ack,
-            _ => Span::ZERO,
-        };
-        let tcp = Tcp { timestamps, delayed_ack, ..tcp };
-        let tcp = match tcp.congestion {
-            Congestion::Bbr(_)
-            | Congestion::Bbr3(_)
-            | Congestion::Prague(_)
-            | Congestion::Unresponsive(_) => {
-                let flavor = if flavor == Flavor::Rack { Flavor::Rack } else { Flavor::Sack };
-                let rules = if tcp.rules == Rules::Ns2 { Rules::Rfc } else { tcp.rules };
-                Tcp { flavor, rules, overhead: Span::ZERO, ..tcp }
-            }
-            _ => tcp,
-        };
-        if self.chance(0.3) {
-            let size = Law::Pareto { shape: 1.2, least: 2_000 };
-            let think = self.dice.below(2);
-            let think = [Law::Constant(100_000_000), Law::Exponential { mean: 300_000_000 }]
-                [think as usize]
-                .clone();
-            return Source::Web(Web { tcp: Tcp { data: None, ..tcp }, size, think });
-        }
-        Source::Tcp(tcp)
+        })
     }
 
     fn flow(&mut self, from: NodeId, to: NodeId) {
@@ -352,6 +329,28 @@ impl Draw {
             let milli = |ms: u64| Time::from_nanos(ms * 1_000_000);
             self.network.again(id, vec![(milli(2500), milli(2600)), (milli(3000), milli(3700))]);
         }
+    }
+}
+
+/// `tcp` without what its rules, its receiver or its congestion control exclude.
+fn possible(tcp: Tcp) -> Tcp {
+    let timestamps =
+        if matches!(tcp.rules, Rules::Ns2 | Rules::Ns1) { Timestamps::Off } else { tcp.timestamps };
+    let delayed_ack = match tcp.acks {
+        Acks::Honest | Acks::Unmarked => tcp.delayed_ack,
+        _ => Span::ZERO,
+    };
+    let tcp = Tcp { timestamps, delayed_ack, ..tcp };
+    match tcp.congestion {
+        Congestion::Bbr(_)
+        | Congestion::Bbr3(_)
+        | Congestion::Prague(_)
+        | Congestion::Unresponsive(_) => {
+            let flavor = if tcp.flavor == Flavor::Rack { Flavor::Rack } else { Flavor::Sack };
+            let rules = if tcp.rules == Rules::Ns2 { Rules::Rfc } else { tcp.rules };
+            Tcp { flavor, rules, overhead: Span::ZERO, ..tcp }
+        }
+        _ => tcp,
     }
 }
 
@@ -414,7 +413,7 @@ fn between_routers(mut draw: Draw) -> Network {
 
 /// A bottleneck, and acknowledgements that meet behind it at the same nanosecond: delays are
 /// multiples of a packet's transmission time. What comes back may do so at once, so that nothing
-/// may be late. With some seeds the ways are of more lengths than are told apart.
+/// may be late. With some seeds the ways have more lengths than the engine tells apart.
 fn gathering(seed: u64) -> Network {
     gathered(Draw::new(seed), seed)
 }
@@ -463,8 +462,8 @@ fn gathered(mut draw: Draw, seed: u64) -> Network {
     draw.network
 }
 
-/// Short transfers, one upon the other: what a receiver is told of may be two connections behind
-/// its sender.
+/// Short transfers, one upon the other: what a receiver knows may be two connections behind its
+/// sender.
 fn restless(seed: u64) -> Network {
     let mut draw = Draw::new(seed);
     let [a, b] = ["a", "b"].map(|name| draw.network.node(name));

@@ -165,8 +165,8 @@ fn selective_repairs_are_of_what_was_lost() {
     assert!(spurious <= 20 * timeouts, "{again} repairs of {lost} losses with {timeouts} timeouts");
 }
 
-/// Repairs that are lost again, and the last of a window, need no timer with RACK-TLP; and all that
-/// is sent again is still of what was lost, probes and timeouts apart.
+/// Repairs that are lost again, and the last of a window, need no timer with RACK-TLP. And all that
+/// is sent again was lost, probes and timeouts apart.
 #[test]
 fn losses_told_by_time_need_few_timeouts() {
     let sum = |tcp: Tcp| {
@@ -192,9 +192,9 @@ fn losses_told_by_time_need_few_timeouts() {
     );
 }
 
-/// A path that loses nothing carries half as many acknowledgements with delayed ones, but for the
-/// first 25 and those of single segments, and as many data (RFC 5681 §4.2: at least every second
-/// segment).
+/// A path that loses nothing carries half as many acknowledgements with delayed ones, and as many
+/// data (RFC 5681 §4.2: at least every second segment). The first 25 and those of single segments
+/// are exceptions.
 #[test]
 fn delayed_acknowledgements_are_half_as_many() {
     let counts = |delayed_ack: Span| {

@@ -40,8 +40,8 @@ fn alone(loss: f64, seed: u64, tfrc: Tfrc) -> GroupOutcome {
     simulate(network, &plan, Seed::new(seed)).unwrap().groups.remove(0)
 }
 
-/// The rate at which the equation holds: an event is followed by a round trip in which losses are
-/// of the same event, so that the interval to the next is 1/p and a round trip's packets long.
+/// The rate at which the equation holds. In the round trip after an event losses are of the same
+/// event. So the interval to the next is 1/p and a round trip's packets long.
 fn wanted(loss: f64) -> f64 {
     let (mut low, mut high) = (10.0, 12.5e6);
     for _ in 0..100 {

@@ -487,9 +487,76 @@ mod tests {
         }
     }
 
-    /// Against a plain list that is searched and sorted.
+    /// The same as a plain list that is searched and sorted.
+    struct List {
+        most: usize,
+        replace: Replace,
+        /// Newest last: (flow, hits, fraction).
+        flows: Vec<(u64, u32, f64)>,
+        now: u32,
+        before: u32,
+    }
+
+    impl List {
+        /// `cache` had the same hit already. Ties are the cache's to break: the list follows it.
+        fn hit(&mut self, flow: u64, cache: &HitCache) {
+            self.now += 1;
+            let entry = match self.flows.iter().position(|e| e.0 == flow) {
+                Some(at) => {
+                    let (_, hits, fraction) = self.flows.remove(at);
+                    (flow, hits + 1, fraction)
+                }
+                None if self.flows.len() < self.most => (flow, 1, 0.0),
+                None => {
+                    let at = self.least(cache);
+                    let (_, hits, fraction) = self.flows.remove(at);
+                    match self.replace {
+                        Replace::SpaceSaving => (flow, hits + 1, fraction),
+                        _ => (flow, 1, 0.0),
+                    }
+                }
+            };
+            self.flows.push(entry);
+        }
+
+        /// Who makes room.
+        fn least(&self, cache: &HitCache) -> usize {
+            let key = |e: &(u64, u32, f64)| match self.replace {
+                Replace::SpaceSaving => (e.1 as f64 + e.2 * self.before as f64, 0),
+                _ => (e.2, e.1),
+            };
+            if self.replace == Replace::Oldest {
+                return 0;
+            }
+            let least =
+                self.flows.iter().map(key).min_by(|a, b| a.partial_cmp(b).unwrap()).unwrap();
+            self.flows
+                .iter()
+                .position(|e| key(e) == least && cache.fraction(e.0).is_none())
+                .expect("the cache evicted one of the least")
+        }
+
+        fn end_of_period(&mut self) {
+            for e in &mut self.flows {
+                let all = (self.now + self.before) as f64;
+                e.2 = (e.1 as f64 + e.2 * self.before as f64) / all;
+                e.1 = 0;
+            }
+            (self.before, self.now) = (self.now, 0);
+        }
+
+        /// Asserts that `cache` holds the same flows with the same fractions.
+        fn agrees(&self, cache: &HitCache, step: u32) {
+            assert_eq!(cache.len(), self.flows.len());
+            for &(flow, _, fraction) in &self.flows {
+                let ours = cache.fraction(flow);
+                let ours = ours.unwrap_or_else(|| panic!("step {step}: {flow} is gone"));
+                assert!((ours - fraction).abs() < 1e-12);
+            }
+        }
+    }
+
     #[test]
-    #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn behaves_as_a_list() {
         for (most, flows, replace) in [
             (1, 3, Replace::Oldest),
@@ -501,60 +568,17 @@ mod tests {
         ] {
             let mut rng = Rng::from_seed(most as u64);
             let mut cache = HitCache::new(most, replace);
-            // Newest last: (flow, hits, fraction).
-            let mut list: Vec<(u64, u32, f64)> = Vec::new();
-            let (mut now, mut before) = (0u32, 0u32);
+            let mut list =
+                List { most: most as usize, replace, flows: Vec::new(), now: 0, before: 0 };
             for step in 0..20_000 {
                 let flow = rng.below(flows) * rng.below(2) + rng.below(3);
                 cache.hit(flow);
-                now += 1;
-                if let Some(at) = list.iter().position(|e| e.0 == flow) {
-                    let mut entry = list.remove(at);
-                    entry.1 += 1;
-                    list.push(entry);
-                } else {
-                    let mut entry = (flow, 1, 0.0);
-                    if list.len() == most as usize {
-                        let at = match replace {
-                            Replace::Oldest => 0,
-                            Replace::Least | Replace::SpaceSaving => {
-                                let key = |e: &(u64, u32, f64)| match replace {
-                                    Replace::SpaceSaving => (e.1 as f64 + e.2 * before as f64, 0),
-                                    _ => (e.2, e.1),
-                                };
-                                let least = list
-                                    .iter()
-                                    .map(key)
-                                    .min_by(|a, b| a.partial_cmp(b).unwrap())
-                                    .unwrap();
-                                // Ties are the cache's to break: follow it.
-                                list.iter()
-                                    .position(|e| key(e) == least && cache.fraction(e.0).is_none())
-                                    .expect("the cache evicted one of the least")
-                            }
-                        };
-                        let (_, hits, fraction) = list.remove(at);
-                        if replace == Replace::SpaceSaving {
-                            entry = (flow, hits + 1, fraction);
-                        }
-                    }
-                    list.push(entry);
-                }
+                list.hit(flow, &cache);
                 if rng.chance(0.005) {
                     cache.end_of_period();
-                    for e in &mut list {
-                        e.2 = (e.1 as f64 + e.2 * before as f64) / (now + before) as f64;
-                        e.1 = 0;
-                    }
-                    (before, now) = (now, 0);
+                    list.end_of_period();
                 }
-                assert_eq!(cache.len(), list.len());
-                for e in &list {
-                    let ours = cache
-                        .fraction(e.0)
-                        .unwrap_or_else(|| panic!("step {step}: {} is gone", e.0));
-                    assert!((ours - e.2).abs() < 1e-12);
-                }
+                list.agrees(&cache, step);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! AFQ as NetBench and its descriptions have it: flows bid for rounds, a count-min sketch keeps the
 //! bids, and a calendar of FIFO queues serves the rounds.
 //!
-//! To which counters a flow hashes is told by the driver; the rest is decided here.
+//! The driver says to which counters a flow hashes; the rest is decided here.
 use std::collections::{BTreeMap, VecDeque};
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! BARE read straight from its paper (cho2001 §III-A: the pseudo-code by its line numbers, eqs. 4
 //! and 6), in floats. Written to be plainly right, not fast: all flows are walked at every call.
 //!
-//! Whoever drives it rolls the dice and says what became of a packet. What the print leaves out is
+//! The driver rolls the dice and says what became of a packet. What the print leaves out is
 //! derived: beta's update sets `count` back, and a flow that is deleted changes the thresholds as a
 //! new one does.
 use std::collections::BTreeMap;
@@ -180,8 +180,7 @@ impl NaiveBare {
         }
     }
 
-    /// §V-B: a flow of which nothing waits, and which has buffered nothing for so long, is
-    /// forgotten.
+    /// §V-B: a flow that has nothing waiting, and has buffered nothing for so long, is forgotten.
     pub fn forget(&mut self, now: f64) {
         self.recount(now);
         let timeout = self.set.timeout * 1e9;

@@ -12,7 +12,7 @@
 //!   is taken out again.
 //! - After 64 windows without an arrival that found room everything is forgotten.
 //!
-//! To which phantom queue a packet belongs is told by the driver.
+//! The driver says to which phantom queue a packet belongs.
 use std::collections::VecDeque;
 
 /// When a phantom queue is filled up.

@@ -8,9 +8,9 @@ pub struct NaiveBlack {
     pub cache: NaiveHits,
     pub matches: f64,
     pub flows: f64,
-    /// A period ends with so many samplings; 0: when it is told to.
+    /// A period ends with so many samplings; 0: when the driver says so.
     pub period: f64,
-    /// q_th: with more waiting it samples. In packets or bytes, as what waits is told.
+    /// q_th: with more waiting it samples. In packets or bytes, as the driver counts what waits.
     pub threshold: f64,
     /// When it judges.
     pub judges: Judges,

@@ -1,7 +1,7 @@
 //! BLUE read straight from its paper (feng1999blue, the algorithm's figure), in floats and seconds.
 //!
-//! Written to be plainly right, not fast. Whoever drives it says what happened (a loss for want of
-//! room, a queue longer than L, an idle link) and asks for `p_m`.
+//! Written to be plainly right, not fast. The driver says what happened (a loss for want of room, a
+//! queue longer than L, an idle link) and asks for `p_m`.
 
 /// Whether the figure's `last_update` is one variable or one for each direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,8 +52,8 @@ impl NaiveBlue {
         }
     }
 
-    /// The link has been idle since `since` and still is, or has just ceased to be, at `now`: an
-    /// idle event whenever the freeze time since the last change has passed.
+    /// The link has been idle since `since` and still is at `now`, or has just ceased to be. There
+    /// is an idle event whenever the freeze time since the last change has passed.
     pub fn idle_throughout(&mut self, since: f64, now: f64) {
         self.idle(since);
         while now - self.last_down > self.freeze_time {

@@ -2,9 +2,9 @@
 //! packet.
 //!
 //! Written to be plainly right, not fast: the capture list is a vector, marks are counted by
-//! walking it, the frequencies are gathered anew, and the jackknife's coefficients come from first
-//! principles (the mean number of distinct animals when i of t occasions are left out) with
-//! binomial coefficients as ratios.
+//! walking it, the frequencies are gathered anew. The jackknife's coefficients come from first
+//! principles: the mean number of distinct animals when i of t occasions are left out. Binomial
+//! coefficients are ratios.
 
 use std::collections::BTreeMap;
 

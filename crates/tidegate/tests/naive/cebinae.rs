@@ -1,8 +1,8 @@
-//! Cebinae written down from yu2022's description and from what its ns-3 model does, step by step:
-//! two queues that take turns at being first, a leaky-bucket filter for each of two groups of flows,
-//! a flow cache, and rates that are worked out anew every P rounds.
+//! Cebinae written down from yu2022's description and from what its ns-3 model does, step by step.
+//! There are two queues that take turns at being first, and a leaky-bucket filter for each of two
+//! groups of flows. There is a flow cache, and rates are worked out anew every P rounds.
 //!
-//! In which slots of the cache a flow may be is told by the driver; the rest is decided here.
+//! The driver says in which slots of the cache a flow may be; the rest is decided here.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub const TOP: usize = 0;

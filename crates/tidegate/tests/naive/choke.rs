@@ -1,7 +1,7 @@
 //! CHOKe read straight from pan2000 (§II, and §III for several candidates), on top of the naive
 //! RED. Written to be plainly right, not fast.
 //!
-//! Which waiting packet a draw finds is told by whoever drives it, who also rolls RED's die.
+//! The driver says which waiting packet a draw finds, and rolls RED's die.
 use super::red::{self, NaiveRed, is_near};
 
 /// What is to become of an arriving packet.

@@ -1,8 +1,8 @@
 //! CoDel read straight from nichols2018 (RFC 8289 §5), step by step, with a clock of whole
 //! nanoseconds.
 //!
-//! Nothing is random in CoDel, so the twin is a queue of its own: it is offered the same packets
-//! and must lose, mark and send the same ones at the same instants.
+//! Nothing is random in CoDel, so the twin is a queue of its own. It gets the same packets and must
+//! lose, mark and send the same ones at the same instants.
 use std::collections::VecDeque;
 
 /// A packet as the twin sees it.

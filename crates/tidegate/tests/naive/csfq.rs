@@ -3,7 +3,7 @@
 //! are never forgotten.
 //!
 //! Rates are in bytes per second, times in nanoseconds, which a float holds exactly for 104 days.
-//! Whoever drives it says what became of a packet.
+//! The driver says what became of a packet.
 use std::collections::BTreeMap;
 
 /// Which arrivals bring the accepted rate up to date.
@@ -30,7 +30,7 @@ pub struct Setting {
     pub overflow: f64,
     pub overflow_most: f64,
     /// Up to this queue an uncongested link has no fair share; 0: this is not looked at. In the
-    /// unit in which the queue is told.
+    /// unit of the lengths that the driver gives.
     pub threshold: f64,
     pub forwarded: Forwarded,
 }

@@ -2,7 +2,7 @@
 //! longest queue (mckenney1990; suter1998 from its head). Written to be plainly right, not fast: it
 //! makes every round.
 //!
-//! Which queue a flow hashes to is told by the driver; everything else is decided here.
+//! The driver says which queue a flow hashes to; everything else is decided here.
 use std::collections::VecDeque;
 
 pub use super::fq_codel::Limit;
@@ -56,9 +56,10 @@ impl NaiveBuffer {
     }
 
     /// A packet joins its queue, and as long as that is too much for the buffer one goes from the
-    /// longest queue: the first of the longest, by number or in the order of `turns`, behind
-    /// which the arrival's stands if it was empty; the arrival's own if all have no length.
-    /// Returns who went. A packet that would not fit into an empty buffer is refused.
+    /// longest queue. Of several longest ones it is the first, by number or in the order of
+    /// `turns`. There the arrival's queue stands last if it was empty. If all have no length it is
+    /// the arrival's own. Returns who went. A packet that would not fit into an empty buffer is
+    /// refused.
     pub fn enqueue(
         &mut self,
         turns: &VecDeque<usize>,
@@ -148,8 +149,8 @@ impl NaiveDrr {
     }
 
     /// The first of the active list gets its quantum once a visit, and sends while its counter
-    /// covers its head; then it goes to the end, or away with what its counter held if it has
-    /// nothing left.
+    /// covers its head. Then it goes to the end. If it has nothing left it goes away with what its
+    /// counter held.
     pub fn dequeue(&mut self) -> Option<u32> {
         loop {
             let &queue = self.active.front()?;

@@ -98,9 +98,8 @@ impl NaiveEwfq {
         }
     }
 
-    /// §III-B: a packet of a class that is not held is sampled by the byte; a sampled one is
-    /// compared with a packet of the cache, and at the k-th match of an interval its class is
-    /// held.
+    /// §III-B: a packet of a class that is not held is sampled by the byte. A sampled one is
+    /// compared with a packet of the cache. At the k-th match of an interval its class is held.
     fn identify(&mut self, now: f64, class: usize, len: f64, dice: &mut Rng) {
         let p = self.set.p / self.classes[class].weight;
         let sampled = dice.uniform() < 1.0 - libm::pow(1.0 - p, len);
@@ -154,7 +153,7 @@ impl NaiveEwfq {
         if self.set.sliding { held.slid } else { held.m_last.or(self.pace(now, held)) }
     }
 
-    /// What the classes sent of which it is known, and their weights.
+    /// What the classes sent, where it is known, and their weights.
     fn known(&self, now: f64) -> Vec<(f64, f64)> {
         let known = |(&class, held): (&usize, &Held)| {
             Some((self.sent(now, held)?, self.classes[class].weight))
@@ -171,9 +170,9 @@ impl NaiveEwfq {
         }
     }
 
-    /// That solution, a step nearer: those who sent no more than the last one keep what they sent,
-    /// the others share the rest by weight, no less than an equal part. With less sent than C,
-    /// the largest.
+    /// That solution, a step nearer: Those who sent no more than the last one keep what they sent.
+    /// The others share the rest by weight, no less than an equal part. With less sent than C, the
+    /// largest.
     pub fn next_r_fair(&self, known: &[(f64, f64)]) -> f64 {
         let link = self.set.link;
         if known.iter().map(|(m, _)| m).sum::<f64>() <= link {

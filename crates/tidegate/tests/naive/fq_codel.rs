@@ -1,7 +1,7 @@
 //! FQ-CoDel read straight from hoeiland2018 (RFC 8290 §4), on top of the naive CoDel.
 //!
-//! Which queue a flow hashes to is told by the driver; everything else is decided here, and must be
-//! what the queue decides: FQ-CoDel rolls no dice for a packet.
+//! The driver says which queue a flow hashes to; everything else is decided here, and must be what
+//! the queue decides: FQ-CoDel rolls no dice for a packet.
 use super::codel::{Did, Item, NaiveCodel};
 use super::hosts::Hosts;
 use super::turns::NaiveTurns;
@@ -60,13 +60,13 @@ impl NaiveFqCodel {
         }
     }
 
-    /// §4.1: the packet joins its queue, which becomes a new one if it was inactive; above the
-    /// limit, half the packets of the queue with the most bytes, up to a batch, are dropped
-    /// from its head. Returns what was dropped.
+    /// §4.1: the packet joins its queue, which becomes a new one if it was inactive. Above the
+    /// limit, half the packets of the queue with the most bytes, up to a batch, are dropped from
+    /// its head. Returns what was dropped.
     ///
-    /// Half of one packet is one; of several fattest queues the first; a packet that is longer than
-    /// the limit itself is refused instead of emptying everything; if all packets have no
-    /// length, the packet's own queue is taken for the fattest. On all four the RFC is silent.
+    /// Half of one packet is one; of several fattest queues the first. A packet that is longer than
+    /// the limit itself is refused instead of emptying everything. If all packets have no length,
+    /// the packet's own queue is taken for the fattest. On all four the RFC is silent.
     pub fn enqueue(&mut self, queue: usize, hosts: Hosts, item: Item) -> Vec<u32> {
         if matches!(self.limit, Limit::Bytes(most) if item.bytes > most) {
             return vec![item.id];
@@ -103,9 +103,9 @@ impl NaiveFqCodel {
         dropped
     }
 
-    /// §4.2: new queues before old ones; a queue whose credits are used up gets a quantum and goes
-    /// to the end of the old list; an empty one goes from the new list to the end of the old
-    /// one, from the old list away.
+    /// §4.2: new queues before old ones. A queue whose credits are used up gets a quantum and goes
+    /// to the end of the old list. An empty one goes from the new list to the end of the old one,
+    /// from the old list away.
     pub fn dequeue(&mut self, now: u64) -> Did {
         let mut did = Did::default();
         let (queues, quantum) = (&mut self.queues, self.quantum);

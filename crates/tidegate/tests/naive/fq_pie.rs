@@ -1,8 +1,8 @@
 //! FQ-PIE read straight from tc-fq_pie(8): the lists of hoeiland2018, and the naive PIE in every
 //! queue.
 //!
-//! Which queue a flow hashes to and whether a packet was signalled is told by the driver; the rest
-//! is decided here.
+//! The driver says which queue a flow hashes to and whether a packet was signalled; the rest is
+//! decided here.
 use std::collections::VecDeque;
 
 use super::hosts::Hosts;

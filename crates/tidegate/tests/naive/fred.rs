@@ -1,6 +1,6 @@
 //! FRED read from its pseudo-code (lin1997 §4 and, for many flows, §5), in floats. Written to be
-//! plainly right, not fast. Lengths are in packets or in bytes, as whoever drives it likes; `one`
-//! is a packet.
+//! plainly right, not fast. Lengths are in packets or in bytes, as the driver likes; `one` is a
+//! packet.
 use std::collections::BTreeMap;
 
 use super::red::is_near;
@@ -53,7 +53,7 @@ pub enum Said {
 #[derive(Clone, Debug)]
 pub struct NaiveFred {
     pub set: Setting,
-    /// Those of which something waits: N_active is their number.
+    /// Those that have something waiting: N_active is their number.
     pub flows: BTreeMap<u64, Flow>,
     pub q: f64,
     pub avg: f64,
@@ -94,7 +94,7 @@ impl NaiveFred {
         }
     }
 
-    /// A packet arrives for which there is room. Say afterwards what came of it.
+    /// A packet arrives and finds room. Say afterwards what came of it.
     pub fn arrive(&mut self, now: f64, id: u64) -> Said {
         if self.q == 0.0 {
             self.average(now, false);

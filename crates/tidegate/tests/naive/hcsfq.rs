@@ -4,7 +4,7 @@
 //! plainly right, not fast: nobody is ever forgotten.
 //!
 //! Rates are in bytes per second, times in nanoseconds, which a float holds exactly for 104 days.
-//! Whoever drives it says what became of a packet.
+//! The driver says what became of a packet.
 use crate::naive::csfq::Estimate;
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub struct Setting {
     pub overflow: f64,
     pub overflow_most: f64,
     /// Up to this queue a node without congestion has no fair share; 0: this is not looked at. In
-    /// the unit in which the queue is told.
+    /// the unit of the lengths that the driver gives.
     pub threshold: f64,
 }
 
@@ -141,7 +141,7 @@ impl NaiveHcsfq {
         if node.alpha > 0.0 && label > 0.0 { f64::max(1.0 - node.alpha / label, 0.0) } else { 0.0 }
     }
 
-    /// What a tenant of this weight that sends so much may pass on: the link's fair share is its
+    /// What a tenant of this weight that sends so much may pass on. The link's fair share is its
     /// capacity, or the whole link if nobody else sends a thousandth of what comes.
     pub fn capacity(&self, sends: f64, weight: f64) -> f64 {
         if self.link.alpha == 0.0 || sends >= 0.999 * self.link.arriving.rate {

@@ -2,7 +2,7 @@
 //! the multistage filter with shielding and conservative update, the table of heavy hitters, and
 //! two buckets in weighted deficit round robin.
 //!
-//! To which counters a flow hashes is told by the driver; the rest is decided here.
+//! The driver says to which counters a flow hashes; the rest is decided here.
 use std::collections::{BTreeMap, VecDeque};
 
 use super::turns::NaiveTurns;

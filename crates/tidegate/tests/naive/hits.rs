@@ -1,6 +1,6 @@
 //! The hit cache, the sampling and the count of flows that BLACK and Purge share, read straight
-//! from §3 of the Purge paper: a list that is searched, a list of minima that is sorted, everything
-//! worked out anew.
+//! from §3 of the Purge paper. There is a list that is searched and a list of minima that is
+//! sorted; everything is worked out anew.
 
 /// A flow in the cache; the list is kept in the order of last hits, newest last.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ impl NaiveHits {
         if self.fresh < 1.0 { e.before } else { self.samplings_before }
     }
 
-    /// The place of whoever makes room, for `flow`.
+    /// The place of the flow that makes room, for `flow`.
     fn replaced(&mut self, flow: u64) -> Cached {
         let key = |e: &Cached| match self.room {
             Room::Oldest => (0.0, 0.0, 0),

@@ -1,8 +1,8 @@
 //! PIE read straight from pan2017 (RFC 8033 §4 and §5, and the listings of its appendices), in
 //! floats and seconds.
 //!
-//! The twin is told what waits and for how long, and keeps everything else; the die is the queue's,
-//! the verdict the twin's.
+//! The driver says what waits and for how long, and the twin keeps everything else; the die is the
+//! queue's, the verdict the twin's.
 
 /// What PIE does with an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq)]

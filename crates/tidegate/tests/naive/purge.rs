@@ -3,7 +3,7 @@
 
 use super::hits::NaiveHits;
 
-/// What Purge would do with a packet for which there is room.
+/// What Purge would do with a packet that finds room.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Said {
     /// Mark with this probability.

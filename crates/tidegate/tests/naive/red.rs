@@ -1,7 +1,7 @@
 //! RED read straight from its papers (floyd1993, Fig. 2; gentle and the rules of ns-2 as red.md of
 //! the catalog describes them), in floats. Written to be plainly right, not fast.
 //!
-//! Whoever drives it says what arrives, what the queue decided and when the link found nothing.
+//! The driver says what arrives, what the queue decided and when the link found nothing.
 
 /// What is to become of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -220,7 +220,7 @@ impl NaiveRed {
     }
 }
 
-/// Whether the two may be one number but for rounding.
+/// Whether the two may be one number except for rounding.
 pub fn is_near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * b.abs()
 }

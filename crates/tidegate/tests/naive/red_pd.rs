@@ -1,6 +1,6 @@
-//! RED-PD read straight from its paper (mahajan2001 §3 and §4; the constants that the text leaves
-//! open as the authors' scripts for ns-2 have them), in floats: lists of drops as maps, everything
-//! worked out anew at the end of each. RED beside it has a twin of its own.
+//! RED-PD read straight from its paper (mahajan2001 §3 and §4), in floats. Constants that the text
+//! leaves open are as the authors' scripts for ns-2 have them. Lists of drops are maps, and
+//! everything is worked out anew at the end of each. RED beside it has a twin of its own.
 //!
 //! Times are whole nanoseconds, as drivers have them, so that nothing hangs on the rounding of a
 //! sum.
@@ -27,7 +27,7 @@ pub struct Setting {
     /// At this P or below a flow is released; and one that was found unresponsive.
     pub release: f64,
     pub release_unresponsive: f64,
-    /// The most by which P falls at once.
+    /// The most that P falls at once.
     pub decrease: f64,
     /// The least time between two changes of a flow's P, in nanoseconds.
     pub hold: u64,
@@ -280,7 +280,7 @@ impl NaiveRedPd {
     }
 }
 
-/// P of a monitored flow that is still identified and of which RED alone would have to drop `pre`.
+/// P of a monitored flow that is still identified, where RED alone would have to drop `pre`.
 pub fn tightened(p: f64, pre: f64, unresponsive: bool) -> f64 {
     let (factor, part) = if unresponsive { (3.0, 2.0) } else { (2.0, 1.0) };
     let new = if pre > p { factor * p } else { p + part * pre };

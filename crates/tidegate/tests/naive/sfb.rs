@@ -1,8 +1,8 @@
 //! SFB read straight from feng2001 (Fig. 1 and §III-D), in floats and vectors of vectors. Time has
-//! the unit that whoever drives it likes.
+//! the unit that the driver likes.
 //!
 //! Written to be plainly right, not fast. It holds the bins, the token bucket and a list of what
-//! waits; whoever drives it rolls the dice and says which packets got in. The paper leaves the hash
+//! waits; the driver rolls the dice and says which packets got in. The paper leaves the hash
 //! functions open, so they come in from outside: `hash(generation, level, flow)` is a bin, and
 //! generation g + 1 follows g at each rehash.
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
 //! Stochastic fairness queueing read straight from mckenney1990: flows hashed to queues, a packet
-//! of each in turn, buffers taken from the longest; new hash functions from time to time. And the
-//! rule by which ns-2 refuses instead. Written to be plainly right, not fast.
+//! of each in turn, buffers taken from the longest; new hash functions from time to time. And
+//! ns-2's rule, which refuses instead. Written to be plainly right, not fast.
 //!
 //! The paper leaves the hash function open, so it comes in from outside: `hash(epoch, flow)` is a
 //! queue.
@@ -54,10 +54,10 @@ impl NaiveSfq {
         }
     }
 
-    /// What ns-2 refuses: a queue that has half of what is left or more; while less is left than
-    /// there are queues one that has more than its part of the limit; everything when nothing
-    /// is left. Not into an empty buffer (ours: with a limit of one packet nothing would ever
-    /// pass).
+    /// What ns-2 refuses: a queue that has half of what is left or more. While less is left than
+    /// there are queues it refuses one that has more than its part of the limit. It refuses
+    /// everything when nothing is left. Not into an empty buffer (ours: with a limit of one packet
+    /// nothing would ever pass).
     fn refuses(&self, queue: usize) -> bool {
         let Some(Ns2 { limit }) = self.ns2 else { return false };
         let (used, queues) =

@@ -1,7 +1,7 @@
 //! SFQ with RED in every bin, read from feng2001 §III-B: flows hashed to bins of a fixed size, a
 //! packet of each in turn, and floyd1993's RED in each bin. Written to be plainly right, not fast.
 //!
-//! Which bin a flow hashes to is told by whoever drives it, who also rolls the dice.
+//! The driver says which bin a flow hashes to, and rolls the dice.
 use std::collections::VecDeque;
 
 use super::hosts::{Divided, Hosts};
@@ -82,8 +82,8 @@ impl NaiveSfqRed {
     }
 
     /// A packet of the bin whose turn it is. A bin that becomes empty has no turn, and is idle from
-    /// here on. Of a host with n bins that have packets, it is a bin's turn when it stands first for
-    /// the n-th time.
+    /// here on. Of a host with n bins that have packets, it is a bin's turn when it stands first
+    /// for the n-th time.
     pub fn dequeue(&mut self, now: f64) -> Option<(usize, u32)> {
         let bin = loop {
             let bin = self.turns.pop_front()?;

@@ -3,7 +3,7 @@
 //! right, not fast.
 //!
 //! What the paper leaves open is ours, as the manual page has it. Hash functions come in from
-//! outside, `hash(level, flow)`; whoever drives it rolls the dice and says who got in. Time in
+//! outside, `hash(level, flow)`; the driver rolls the dice and says who got in. Time in
 //! nanoseconds.
 use std::collections::VecDeque;
 

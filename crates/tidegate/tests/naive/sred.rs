@@ -41,7 +41,8 @@ pub struct Setting {
     pub p_max: f64,
     /// From so many flows on drops are no more frequent: 256.
     pub many: f64,
-    /// B, and its parts at which drops become likelier, in the unit in which the queue is told.
+    /// B, and its parts at which drops become likelier, in the unit of the lengths that the driver
+    /// gives.
     pub buffer: f64,
     pub low: f64,
     pub high: f64,

@@ -1,7 +1,7 @@
 //! Tide as `docs/tide/specification.md` has it, with numbers that never run over: bids and the
 //! round are kept from the beginning of time, cells that nobody used are not kept.
 //!
-//! To which cells a flow hashes is told by the driver; the rest is decided here.
+//! The driver says to which cells a flow hashes; the rest is decided here.
 use std::collections::{BTreeMap, VecDeque};
 
 /// The limit, in whichever unit.
@@ -41,7 +41,7 @@ struct Waits {
 /// A host's place in each of two rows.
 pub type HostPlaces = [usize; 2];
 
-/// What the twin is told of an arrival.
+/// What the twin learns of an arrival.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
     pub id: u32,

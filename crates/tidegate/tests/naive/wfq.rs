@@ -72,8 +72,8 @@ impl NaiveWfq {
     }
 
     #[allow(dead_code, reason = "see above")]
-    /// §V of the EWFQ paper: the class's own buffer decides, in bytes here; or, where the room is
-    /// shared, so many times what is free of it before the packet comes.
+    /// §V of the EWFQ paper: the class's own buffer decides, in bytes here. Where the room is
+    /// shared it is so many times what is free of it before the packet comes.
     pub fn has_room(&self, class: usize, len: f64) -> bool {
         let (alpha, most) = self.dynamic;
         let free = most - (0..self.classes.len()).map(|class| self.bytes(class)).sum::<f64>();

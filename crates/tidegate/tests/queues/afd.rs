@@ -93,9 +93,9 @@ fn one_in_s_is_sampled() {
     }
 }
 
-/// §3: three CBR flows at 4, 2 and 1 times the fair share of ten, seven at .9 of it: who sends too
-/// much gets the fair share, give or take the luck of 50 samples; who does not loses next to
-/// nothing.
+/// §3: three CBR flows at 4, 2 and 1 times the fair share of ten, seven at .9 of it. A flow that
+/// sends too much gets the fair share, give or take the luck of 50 samples. One that does not loses
+/// next to nothing.
 #[test]
 fn floods_are_held_to_the_fair_share() {
     let link = support::link("8 Mbit/s", "100 packets", "1000 B");

@@ -50,8 +50,8 @@ fn twin_agrees_in_every_mode() {
     drive(&[("bytes_per_round", "80 B")], "1400 B", 50_000);
 }
 
-/// Flows that offer .05, .1, .15, .3, .6 and 2 of the line get max-min shares: the first three what
-/// they offer, the others the rest evenly, to within a round.
+/// Flows that offer .05, .1, .15, .3, .6 and 2 of the line get max-min shares. The first three get
+/// what they offer, the others the rest evenly, to within a round.
 #[test]
 fn shares_are_max_min() {
     let offers: [f64; 6] = [0.05, 0.1, 0.15, 0.3, 0.6, 2.0];
@@ -111,8 +111,8 @@ fn the_calendar_ends_somewhere() {
     }
 }
 
-/// Who was silent bids from the round that is being served on: its first packet goes before what
-/// others have waiting in later rounds, and its silence earns it no more.
+/// A flow that was silent bids from the round that is being served on. Its first packet goes before
+/// what others have waiting in later rounds. Its silence earns it no more.
 #[test]
 fn silence_is_not_saved_up() {
     let mut queue = afq(&[], link(), 1);
@@ -151,7 +151,8 @@ fn collisions_cost_shares() {
     assert!((15..60).contains(&one) && two <= 3, "{one} {two}");
 }
 
-/// When there is no room, whoever would leave last makes it, and the thin flow loses nothing.
+/// When there is no room, the packet that would leave last makes it, and the thin flow loses
+/// nothing.
 #[test]
 fn who_is_farthest_goes() {
     for (overflow, spared) in [("arrival", false), ("farthest", true)] {

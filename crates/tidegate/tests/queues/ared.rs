@@ -17,7 +17,7 @@ fn the_twin_gives_the_golden_steps() {
     }
 }
 
-/// Half a second is short against the phases of the comparison, one interval per second and more
+/// Half a second is short against the phases of the comparison. One interval per second and more
 /// than 64 per idle time are tried as well. max_p is compared after every operation.
 #[test]
 fn twin() {

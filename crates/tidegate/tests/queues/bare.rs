@@ -71,7 +71,7 @@ fn the_twin_gives_the_golden_probabilities() {
     }
 }
 
-/// 1000 bytes every 8 ms: 2577.2 B/s after the first interval, 125 000 B/s in the end.
+/// 1000 bytes every 8 ms: 2577.2 B/s after the first interval, 125 000 B/s at last.
 #[test]
 fn the_twin_gives_the_golden_rate() {
     let mut bare = NaiveBare::new(PAPER);
@@ -156,7 +156,7 @@ fn the_twin_forgets() {
 }
 
 // ---- the twin
-// ------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 /// Overload, idleness, flows that come and go (skewed shares and a short timeout), mixed sizes.
 fn drive(
@@ -200,54 +200,70 @@ fn twin_agrees_over_a_million_operations() {
     assert!(twinned.forced > 1_000, "{}", twinned.forced);
 }
 
-/// Every constant another than the paper's, on a link of which the limit is often reached.
-#[test]
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
-fn twin_agrees_with_other_constants() {
-    let settings = [
-        ("most", "9 packets"),
-        ("least", "3000 B"),
-        ("roomy", "5"),
-        ("crowded", "11"),
-        ("target", "0.3"),
-        ("weight", "0.02"),
-        ("memory", "50 ms"),
-        ("beta", "3"),
-        ("beta_min", "0.7"),
-        ("beta_max", "5"),
-        ("increase", "1.1"),
-        ("update_after", "2.5"),
-        ("timeout", "120 ms"),
-    ];
-    let set = Setting {
-        c: 1.1,
-        w_q: 0.02,
-        beta_max: 5.0,
-        beta_min: 0.7,
-        beta_init: 3.0,
-        k: 0.05,
-        mu: 2_500_000.0,
-        threshold: Threshold { most: 6930.0, least: 3000.0, roomy: 5.0, crowded: 11.0 },
-        target: 0.3,
-        trigger: 2.5,
-        timeout: 0.12,
-        ..PAPER
-    };
+/// Constants that are all others than the paper's.
+const OTHERS: [(&str, &str); 13] = [
+    ("most", "9 packets"),
+    ("least", "3000 B"),
+    ("roomy", "5"),
+    ("crowded", "11"),
+    ("target", "0.3"),
+    ("weight", "0.02"),
+    ("memory", "50 ms"),
+    ("beta", "3"),
+    ("beta_min", "0.7"),
+    ("beta_max", "5"),
+    ("increase", "1.1"),
+    ("update_after", "2.5"),
+    ("timeout", "120 ms"),
+];
+
+/// The same for the twin.
+const OTHER: Setting = Setting {
+    c: 1.1,
+    w_q: 0.02,
+    beta_max: 5.0,
+    beta_min: 0.7,
+    beta_init: 3.0,
+    k: 0.05,
+    mu: 2_500_000.0,
+    threshold: Threshold { most: 6930.0, least: 3000.0, roomy: 5.0, crowded: 11.0 },
+    target: 0.3,
+    trigger: 2.5,
+    timeout: 0.12,
+    ..PAPER
+};
+
+/// Drives both with [`OTHERS`] and `more`, on a link where the limit is often reached.
+fn drive_others(what: &str, more: &[(&str, &str)], set: Setting, operations: u64) {
     let link = support::link("20 Mbit/s", "30 packets", "770 B");
-    drive("other constants", &settings, set, 25, link, 300_000);
-    let by_rate = [&settings[..], &[("active", "by_rate"), ("recount", "7 ms")]].concat();
-    drive("counted by rate", &by_rate, Setting { recount: Some(7e6), ..set }, 25, link, 300_000);
-    let by_backlog = [&settings[..], &[("share", "backlog"), ("share_weight", "0.05")]].concat();
-    drive(
+    drive(what, &[&OTHERS[..], more].concat(), set, 25, link, operations);
+}
+
+#[test]
+fn twin_agrees_with_other_constants() {
+    drive_others("other constants", &[], OTHER, 300_000);
+    drive_others(
+        "counted by rate",
+        &[("active", "by_rate"), ("recount", "7 ms")],
+        Setting { recount: Some(7e6), ..OTHER },
+        300_000,
+    );
+    drive_others(
         "share by backlog",
-        &by_backlog,
-        Setting { by_backlog: Some(0.05), ..set },
-        25,
-        link,
+        &[("share", "backlog"), ("share_weight", "0.05")],
+        Setting { by_backlog: Some(0.05), ..OTHER },
         200_000,
     );
-    let constant = [&settings[..], &[("law", "constant"), ("chance", "0.03")]].concat();
-    drive("constant law", &constant, Setting { constant: Some(0.03), ..set }, 25, link, 200_000);
+    drive_others(
+        "constant law",
+        &[("law", "constant"), ("chance", "0.03")],
+        Setting { constant: Some(0.03), ..OTHER },
+        200_000,
+    );
+}
+
+#[test]
+fn twin_agrees_with_other_rules_of_growth() {
     for (what, growth, count) in [
         ("growth by the ratio", Growth::Ratio, Count::Reset),
         ("no reset", Growth::Constant, Count::Keep),
@@ -257,19 +273,12 @@ fn twin_agrees_with_other_constants() {
             ("growth", if growth == Growth::Ratio { "ratio" } else { "constant" }),
             ("count", if count == Count::Keep { "keep" } else { "reset" }),
         ];
-        drive(
-            what,
-            &[&settings[..], &words].concat(),
-            Setting { growth, count, ..set },
-            25,
-            link,
-            200_000,
-        );
+        drive_others(what, &words, Setting { growth, count, ..OTHER }, 200_000);
     }
 }
 
 // ---- golden numbers
-// ------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 /// Drops of a packet that makes `queued` wait, of a flow alone (max_th 8000 B), in so many queues
 /// with dice of their own.
@@ -308,7 +317,7 @@ fn drops_are_a_power_of_the_share() {
     assert_eq!(drops_at(9000, 50), (0, 50));
 }
 
-/// 1000 B every 8 ms: 2577.2 B/s after the first gap, 125 000 B/s in the end.
+/// 1000 B every 8 ms: 2577.2 B/s after the first gap, 125 000 B/s at last.
 #[test]
 fn golden_rate() {
     let mut queue = bare(&[], papers_link(), Rng::from_seed(1));
@@ -405,7 +414,7 @@ fn contradictions_are_refused() {
 }
 
 // ---- the table
-// -----------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 /// Forgotten 1.5 s after the last packet that was let in: not earlier, and not while something
 /// waits.
@@ -427,7 +436,7 @@ fn idle_flows_are_forgotten() {
     assert_eq!(queue.policy().flows(), 0);
 }
 
-/// A refused packet does not keep its flow alive; one that is let in does.
+/// A refused packet does not keep its flow alive; one that is admitted does.
 #[test]
 fn only_what_is_let_in_keeps_a_flow() {
     for (len, flows) in [(9000, 0), (1000, 1)] {
@@ -490,9 +499,9 @@ fn beta_shrinks_only_above_the_fair_rate_and_the_target() {
     );
 }
 
-/// One flow on a link of 4000 B/s, K = 1 s, packets without a gap, each sent at once: adjusted at
-/// every third packet, when its rate is 1000, 4000 and 7000 B/s; always below the target. Without a
-/// reset of the count it is adjusted from there at each arrival and departure.
+/// One flow on a link of 4000 B/s, K = 1 s, packets without a gap, each sent at once. Beta is
+/// adjusted at every third packet, when its rate is 1000, 4000 and 7000 B/s. It is always below the
+/// target. Without a reset of the count it is adjusted from there at each arrival and departure.
 #[test]
 fn by_what_and_how_often_beta_grows() {
     let betas = |growth: &str, count: &str| {

@@ -1,6 +1,6 @@
-//! What cho2001 says of BARE against RED and FRED, on the queue with senders of our own: windows
-//! that grow by a packet per round trip and halve at a loss, and sources that send at a constant
-//! rate whatever happens.
+//! What cho2001 says of BARE against RED and FRED, on the queue with senders of our own. Some have
+//! windows that grow by a packet per round trip and halve at a loss. Others send at a constant rate
+//! whatever happens.
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -244,7 +244,7 @@ fn drops_are_nearly_periodic() {
 }
 
 /// §III-B: a flow that has less waiting than the others (half of max_th, the packet included) loses
-/// hardly anything, .5^7.5 = .55 % at most while it keeps to the fair rate, and the greedy lose the
+/// hardly anything: .5^7.5 = .55 % at most while it keeps to the fair rate. The greedy lose the
 /// more.
 #[test]
 fn a_flow_with_little_waiting_loses_hardly_anything() {
@@ -289,8 +289,8 @@ fn greedy_sources_are_held_to_their_share() {
     }
 }
 
-/// §IV-B, Fig. 3: with few flows BARE keeps the queue at less than half of RED's and FRED's, and
-/// the link busy; with more it swings about the target, 40 packets for 10 flows.
+/// §IV-B, Fig. 3: With few flows BARE keeps the queue at less than half of RED's and FRED's, and
+/// the link busy. With more it swings about the target, 40 packets for 10 flows.
 #[test]
 fn the_queue_is_kept_short() {
     let mean = |name, flows| {

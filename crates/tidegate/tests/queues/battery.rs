@@ -302,7 +302,8 @@ fn table(row: &Row) -> String {
             param.doc.trim()
         );
     }
-    text += "\nPresets, with the values that differ from the first on a link of 10 Mbit/s with a limit\n\
+    text += "\nPresets, with the values that differ from the first on a link of 10 Mbit/s with a \
+             limit\n\
              of 100 packets of 1000 B:\n";
     for (preset, doc) in (row.presets)() {
         let changes = config(preset).values().into_iter().zip(config(first).values());

@@ -181,7 +181,7 @@ fn long_times_on_fast_lines_are_counted_to_the_byte() {
     }
 }
 
-/// Who comes anew is told a phantom queue where nothing waits, and is counted there.
+/// A new flow gets a phantom queue where nothing waits, and is counted there.
 #[test]
 fn a_newcomers_phantom_queue_is_known_before_he_comes() {
     let link = support::link("10 Mbit/s", "100 packets", "1000 B");
@@ -211,7 +211,8 @@ fn a_packet_without_bytes_ends_no_burst() {
     assert!(!offer(0, 0) && offer(0, 1));
 }
 
-/// The table of flows is told, and that it is never hashed anew. Given classes are no such table.
+/// The queue reports its table of flows, and that it is never hashed anew. Given classes are no
+/// such table.
 #[test]
 fn the_table_of_flows_is_told() {
     let config = |map| {

@@ -248,9 +248,9 @@ fn marks_and_drops() {
 
 const EARLY: Fate = Fate { dropped: Some(DropReason::Early), marked: None };
 
-/// A million operations in which overload, calm and sleep take turns; the twin is told of the
-/// queue's losses and idle times and must come to the same p_m, and so to the same verdict on the
-/// same dice.
+/// A million operations in which overload, calm and sleep take turns. The twin learns the queue's
+/// losses and idle times. It must come to the same p_m, and so to the same verdict on the same
+/// dice.
 fn against_the_twin(name: &str, settings: &[(&str, &str)]) {
     let seed = stats::seed(name, 0);
     let link = link("20 packets");

@@ -417,8 +417,8 @@ proptest! {
     }
 }
 
-/// By hand: the last line is the length; two lines of one time are two opportunities; small packets
-/// share one, a large one takes several; what is left over is lost.
+/// By hand: the last line is the length, and two lines of one time are two opportunities. Small
+/// packets share one, a large one takes several; what is left over is lost.
 #[test]
 fn a_trace_by_hand() {
     let link = links()[0];

@@ -84,8 +84,8 @@ fn flow(n: u64, source: u16, destination: u16) -> Packet {
     Packet::new(tidegate::rng::mix(n), 1000).with_hosts(Hosts::new(source, destination))
 }
 
-/// What each host gets of 8 Mbit/s: source 1 has one flow to destination 11, source 2 nine, each to
-/// a destination of its own but for three that go to 12.
+/// What each host gets of 8 Mbit/s. Source 1 has one flow to destination 11, source 2 has nine.
+/// Three of those go to 12, the others to a destination of their own.
 fn by_isolation(isolation: &str) -> (f64, f64) {
     let mut flows = vec![flow(0, 1, 11)];
     flows.extend((1..10).map(|n| flow(n, 2, if n < 4 { 12 } else { 20 + n as u16 })));
@@ -129,7 +129,7 @@ fn triple_isolation_goes_by_the_busier_side() {
     }
 }
 
-/// Hosts of which nobody says anything are the flows themselves.
+/// Where nobody names hosts they are the flows themselves.
 #[test]
 fn without_hosts_a_flow_is_its_own() {
     let flows: Vec<Packet> = (0..4).map(|n| Packet::new(tidegate::rng::mix(n), 1000)).collect();
@@ -278,7 +278,7 @@ fn the_shaper_keeps_its_rate() {
     }
 }
 
-/// The table of flows is told, and that it is never hashed anew.
+/// The queue reports its table of flows, and that it is never hashed anew.
 #[test]
 fn the_table_of_flows_is_told() {
     let config = support::config("cake", None, &[("flows", "32"), ("ways", "2")], &link());

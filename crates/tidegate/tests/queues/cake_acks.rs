@@ -51,8 +51,8 @@ fn older_ones_go_when_a_newer_one_comes() {
     assert_eq!(gone("filter", &all(&wrapped)), [0, 1]);
 }
 
-/// What a newer one does not say stays: data, other flags, what it says of another connection,
-/// selective acknowledgements, a repetition, a change of the ECN flags, a later time stamp.
+/// What a newer one does not say stays: data, other flags, what it says of another connection. So
+/// do selective acknowledgements, a repetition, a change of the ECN flags, a later time stamp.
 #[test]
 fn what_says_more_stays() {
     let newer = [ack(3_000), ack(4_000), ack(5_000)];

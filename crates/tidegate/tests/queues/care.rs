@@ -142,8 +142,8 @@ fn golden_drop_probability() {
     assert!(p > 0.5);
 }
 
-/// Every packet captured, each of a flow of its own: t captures stand for t packets, which no more
-/// than t flows can have sent, and so none of them is above its share. (The jackknife alone makes
+/// Every packet captured, each of a flow of its own. Then t captures stand for t packets, which no
+/// more than t flows can have sent. So none of them is above its share. (The jackknife alone makes
 /// 399 of 200.)
 #[test]
 fn no_more_flows_than_packets() {
@@ -201,8 +201,7 @@ fn weighed_by_bytes_long_packets_and_short_ones_lose_alike() {
 }
 
 /// A line of a packet a millisecond: what each flow of `rates` (packets a millisecond) loses to
-/// CARE's dice, and what of it gets through, with the preset `auto` over the last ten of twenty
-/// seconds.
+/// CARE's dice, and what gets through. The preset is `auto`; the last ten of twenty seconds count.
 fn behind_auto(rates: &[f64]) -> Vec<(f64, f64)> {
     let link = support::link("8 Mbit/s", "100 packets", "1000 B");
     let config = support::config("care", Some("auto"), &[], &link);
@@ -287,7 +286,7 @@ fn occasions_that_are_not_kept_cannot_be_looked_at() {
 }
 
 /// The paper's claim under skew: with one flow at a tenth of the traffic CARE's time average stays
-/// near the truth where 1 / sum p^2 does not. N = 40 equal flows and one at 10 %: the mean over 40
+/// near the truth where 1 / sum p^2 does not. N = 40 equal flows and one at 10 %. The mean over 40
 /// seeds x 50 independent lists lies within 15 % of 41 at t = 200 (1 / sum p^2 = 33.1 is off by 19
 /// %).
 #[test]

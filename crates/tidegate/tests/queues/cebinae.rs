@@ -310,7 +310,7 @@ fn what_the_margin_leaves_is_not_saturated() {
     }
 }
 
-/// Whoever only advances the queue sees what its rounds have made of it.
+/// A caller that only advances the queue sees what its rounds have made of it.
 #[test]
 fn silent_rounds_are_made_when_the_time_comes() {
     let mut queue = cebinae(&SATURATED, link());

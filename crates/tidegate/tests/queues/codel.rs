@@ -133,7 +133,7 @@ fn no_drop_with_one_packet_left() {
     assert!(standing(&mut queue, 2, 1501, slow, 1_000, Ecn::NotEct).len() > 10);
 }
 
-/// §3.3, §5.5: the first drop comes when the delay has been too long for an interval; the n-th gap
+/// §3.3, §5.5: The first drop comes when the delay has been too long for an interval. The n-th gap
 /// is interval / √n, so the rate rises as the root of the count. Departures every 0.1 ms: each drop
 /// comes at the first one after it is due.
 #[test]

@@ -81,7 +81,7 @@ fn the_twin_keeps_its_windows() {
 }
 
 // ---- the twin
-// ------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 fn drive(preset: &str, settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
@@ -153,8 +153,8 @@ fn golden_rate_of_a_flow() {
 }
 
 /// CBR flows of these rates in Mbit/s, packets of 1000 bytes that begin at random times, into a
-/// link of 10 Mbit/s: what each gets, in Mbit/s, from the third second on; and the fair share each
-/// tenth of a second.
+/// link of 10 Mbit/s. Returns what each gets, in Mbit/s, from the third second on, and the fair
+/// share each tenth of a second.
 fn share(queue: &mut Csfq, rates: &[f64], seconds: u64) -> (Vec<f64>, Vec<f64>) {
     let mut start = stats::dice("start", 0);
     let gap = |rate: f64| Span::from_secs(8e-3 / rate);
@@ -206,8 +206,8 @@ fn thirty_two_flows_get_the_same() {
     }
 }
 
-/// The fair share is the alpha for which Σ min(r_i, alpha) = C: with flows of 1, 2, 4, 8 and 16
-/// Mbit/s on 10 Mbit/s it is 7/3, and the first two keep all they send.
+/// The fair share is the alpha where Σ min(r_i, alpha) = C. With flows of 1, 2, 4, 8 and 16 Mbit/s
+/// on 10 Mbit/s it is 7/3, and the first two keep all they send.
 #[test]
 fn the_fair_share_is_max_min() {
     let mut queue = csfq("paper", &[], papers_link(), stats::dice("max-min", 0));
@@ -218,8 +218,8 @@ fn the_fair_share_is_max_min() {
     assert!(alphas[30..].iter().all(|alpha| (alpha * 3.0 / 7.0 - 1.0).abs() < 0.2), "{alphas:?}");
 }
 
-/// §2.2: alpha C / F converges within a few windows: eight flows of 2.5 Mbit/s for three seconds,
-/// then two of them stop and come back: alpha goes from 1.25 Mbit/s to 10/6 and back.
+/// §2.2: alpha C / F converges within a few windows. There are eight flows of 2.5 Mbit/s for three
+/// seconds; then two of them stop and come back. So alpha goes from 1.25 Mbit/s to 10/6 and back.
 #[test]
 fn the_fair_share_follows_the_number_of_flows() {
     let mut queue = csfq("paper", &[], papers_link(), stats::dice("follows", 0));
@@ -308,9 +308,9 @@ fn the_flow_that_is_idle_longest_makes_room() {
     );
 }
 
-/// A fair share that was driven far down by a flood of new flows, which nobody holds back, and then
-/// a flood of one flow: with `arrivals` F falls as soon as nothing is accepted, and alpha recovers
-/// within seconds; by the pseudo-code it does not.
+/// A flood of new flows, which nobody holds back, drives the fair share far down; then comes a
+/// flood of one flow. With `arrivals` F falls as soon as nothing is accepted, and alpha recovers
+/// within seconds. By the pseudo-code it does not.
 #[test]
 fn a_fair_share_that_is_far_too_small_recovers_if_arrivals_move_f() {
     for (forwarded, recovers) in [("arrivals", true), ("accepted", false)] {

@@ -95,8 +95,8 @@ fn golden_rounds() {
     assert_eq!((deficits[5], deficits[8]), ((0, 250), (100, 0)));
 }
 
-/// §3, the paper's theorem on throughput: after m visits a queue that always has packets has sent m
-/// Q_i bytes, less what is left in its counter, which is less than its longest packet.
+/// §3, the paper's theorem on throughput: After m visits a queue that always has packets has sent m
+/// Q_i bytes, less what is left in its counter. That is less than its longest packet.
 #[test]
 fn every_round_is_worth_a_quantum() {
     let weights = [1.0, 2.5, 0.4, 7.0];
@@ -127,9 +127,9 @@ fn every_round_is_worth_a_quantum() {
     assert!(rounds.iter().max().unwrap() - rounds.iter().min().unwrap() <= 1, "{rounds:?}");
 }
 
-/// §3, the paper's measure of fairness: between any two times at which both have packets, what two
-/// queues send differs, per weight, by no more than Q + 2 Max (here with weights of 1 and above, in
-/// whole visits on either side).
+/// §3, the paper's measure of fairness: Between any two times at which both have packets, what two
+/// queues send differs, per weight, by no more than Q + 2 Max. Weights are 1 and above here, and
+/// visits on either side are whole.
 #[test]
 fn no_two_queues_drift_apart() {
     let (quantum, longest) = (1500.0, 1500.0);
@@ -183,8 +183,8 @@ fn an_empty_queue_saves_nothing_up() {
     );
 }
 
-/// Four queues with a packet each fill the buffer, and a fifth comes: by number queue 0 makes room
-/// whenever that is, by turn whoever has waited longest.
+/// Four queues with a packet each fill the buffer, and a fifth comes: By number queue 0 makes room
+/// whenever that is, by turn the one that has waited longest.
 #[test]
 fn of_equally_long_queues_one_makes_room() {
     for (ties, last) in [("number", [1, 2, 3, 4]), ("turn", [0, 2, 1, 4])] {

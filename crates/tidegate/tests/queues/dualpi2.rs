@@ -94,8 +94,8 @@ fn twin_agrees_in_every_mode() {
     assert!(tight.overlimit > 1_000, "{}", tight.overlimit);
 }
 
-/// What was told, by codepoint before the fate: drops, and marks that were certain and that were
-/// not.
+/// What was reported, by codepoint before the fate: drops, and marks that were certain and that
+/// were not.
 #[derive(Debug, Default)]
 struct Told {
     dropped: u64,
@@ -231,8 +231,8 @@ fn the_shifted_fifo_shifts() {
     }
 }
 
-/// Half as much again as the link sends, of senders that do not react: the delay comes to the
-/// target and a third is lost, whatever the codepoint, and none of it at the limit (appendix A.2,
+/// Half as much again as the link sends, of senders that do not react. The delay comes to the
+/// target, and a third is lost whatever the codepoint, none of it at the limit (appendix A.2,
 /// §4.2.3). With the base probability bounded as in Linux, a quarter is not enough.
 #[test]
 fn overload_is_shed() {
@@ -258,7 +258,7 @@ fn overload_is_shed() {
     }
 }
 
-/// A load that the link could just send, half of it ECT(0) and half Not-ECT, with p' held at .2: a
+/// A load that the link could just send, half of it ECT(0) and half Not-ECT, with p' held at .2. A
 /// twenty-fifth of the one is marked and of the other dropped, evenly. An L queue beside it that
 /// never waits has two fifths of its packets marked.
 #[test]
@@ -343,8 +343,9 @@ fn flows_without_a_bucket_share_one() {
     assert_eq!(queue.sanctioned(), 2);
 }
 
-/// A flood of ECT(1) as fast as the link, beside a thin flow of ECT(1): protected, the thin flow
-/// waits for less than the ramp's end and one packet; unprotected, for most of the target and more.
+/// A flood of ECT(1) as fast as the link, beside a thin flow of ECT(1). Protected, the thin flow
+/// waits for less than the ramp's end and one packet. Unprotected, it waits for most of the target
+/// and more.
 #[test]
 fn a_flood_harms_no_thin_flow_of_the_l_queue() {
     let waits = |protection| {
@@ -407,7 +408,7 @@ fn the_critical_delay_is_borne() {
     assert!(table("off").hash_table().is_none() && table("off").bucket_lifetime().is_none());
 }
 
-/// At p' = 1 every packet is dropped, but for what has less than two frames behind it.
+/// At p' = 1 every packet is dropped, except what has less than two frames behind it.
 #[test]
 fn little_that_waits_is_spared() {
     let settings = [("mtu", "1500 B"), ("alpha", "1000"), ("beta", "0"), ("decide", "dice")];

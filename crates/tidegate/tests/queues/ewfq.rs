@@ -172,9 +172,9 @@ impl Twinned {
         }
     }
 
-    /// Whether the longest line by weight that was seen, by its last packets, makes room for `len`
-    /// bytes of `class`: not where it is no longer than the newcomer's own line would be, and
-    /// not its only packet.
+    /// Whether the longest line by weight that was seen makes room for `len` bytes of `class`, with
+    /// its last packets. It does not where it is no longer than the newcomer's own line would be.
+    /// Its only packet stays.
     fn make_room(&mut self, class: usize, len: f64, victims: &[u32]) -> bool {
         let mut gone = vec![];
         let is_done = loop {
@@ -346,19 +346,25 @@ fn eighth() -> Setting {
     Setting { target: 50_000.0, link: 1_250_000.0, rtt: 0.5, p: sampled(156, 1000.0), ..PAPER }
 }
 
-#[test]
-fn twin_agrees_over_a_million_operations() {
-    // Of what the workload sends in a second eq. (1) with RTT_o = .5 s drops hardly anything; so
-    // intervals are a tenth, and the paper's own numbers follow.
-    let set = Setting {
+/// The same with intervals of a tenth of a second and a round-trip time of 30 ms. Of what the
+/// workload sends in a second eq. (1) with RTT_o = .5 s drops hardly anything; so intervals are a
+/// tenth, and the paper's own numbers follow.
+fn tenth() -> Setting {
+    Setting {
         updates: 10,
         interval: 0.1,
         link: 125_000.0,
         rtt: 0.03,
         p: sampled(15, 1000.0),
         ..eighth()
-    };
-    let seen = drive(&[("interval", "100 ms"), ("rtt", "30 ms")], set, OPERATIONS * 5 / 4);
+    }
+}
+
+const TENTH: [(&str, &str); 2] = [("interval", "100 ms"), ("rtt", "30 ms")];
+
+#[test]
+fn twin_agrees_over_a_million_operations() {
+    let seen = drive(&TENTH, tenth(), OPERATIONS * 5 / 4);
     assert!(seen.operations >= OPERATIONS, "{}", seen.operations);
     let (dropped, overflows) = (seen.early.min(seen.unfair), seen.overflows);
     assert!(dropped.min(overflows) > 1_000, "{} {} {overflows}", seen.early, seen.unfair);
@@ -372,47 +378,36 @@ fn twin_agrees_over_a_million_operations() {
 }
 
 #[test]
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
-fn twin_agrees_in_every_mode() {
-    let bits = drive(
-        &[
-            ("unit", "bits"),
-            ("rtt", "30 ms"),
-            ("insert", "every"),
-            ("cache", "7"),
-            ("insertion", "0.5"),
-            ("threshold", "0.01"),
-        ],
-        Setting {
-            alpha: 6.8,
-            beta: 7.2,
-            every: true,
-            cache: 7,
-            insertion: 0.5,
-            threshold: 0.01,
-            rtt: 0.03,
-            ..eighth()
-        },
-        100_000,
-    );
+fn twin_agrees_in_bits() {
+    let settings = [
+        ("unit", "bits"),
+        ("rtt", "30 ms"),
+        ("insert", "every"),
+        ("cache", "7"),
+        ("insertion", "0.5"),
+        ("threshold", "0.01"),
+    ];
+    let set = Setting {
+        alpha: 6.8,
+        beta: 7.2,
+        every: true,
+        cache: 7,
+        insertion: 0.5,
+        threshold: 0.01,
+        rtt: 0.03,
+        ..eighth()
+    };
+    let bits = drive(&settings, set, 100_000);
     assert!(bits.early.min(bits.unfair) > 100, "{} {}", bits.early, bits.unfair);
+}
+
+#[test]
+fn twin_agrees_with_each_window_and_ceiling() {
     for (window, ceiling) in [("sliding", "link"), ("whole", "largest"), ("sliding", "largest")] {
-        let set = Setting {
-            updates: 10,
-            interval: 0.1,
-            link: 125_000.0,
-            p: sampled(15, 1000.0),
-            ..eighth()
-        };
-        let set = Setting {
-            rtt: 0.03,
-            sliding: window == "sliding",
-            largest: ceiling == "largest",
-            ..set
-        };
-        let settings =
-            [("interval", "100 ms"), ("rtt", "30 ms"), ("window", window), ("ceiling", ceiling)];
-        let seen = drive(&settings, set, 200_000);
+        let set =
+            Setting { sliding: window == "sliding", largest: ceiling == "largest", ..tenth() };
+        let own = [("window", window), ("ceiling", ceiling)];
+        let seen = drive(&[&TENTH[..], &own].concat(), set, 200_000);
         assert!(
             seen.early.min(seen.unfair) > 1_000 && seen.found > 100,
             "{window} {ceiling}: {}",
@@ -420,31 +415,26 @@ fn twin_agrees_in_every_mode() {
         );
         assert!(seen.twin.capped > 100 || ceiling == "link", "{window}: {}", seen.twin.capped);
     }
+}
+
+#[test]
+fn twin_agrees_with_each_floor_leeway_and_overflow() {
     for (window, floor, leeway, overflow) in [
         ("whole", "fair", 1.0, "arrival"),
         ("whole", "packet", 1.0, "longest"),
         ("sliding", "fair", 1.25, "longest"),
     ] {
-        let set = Setting {
-            updates: 10,
-            interval: 0.1,
-            link: 125_000.0,
-            p: sampled(15, 1000.0),
-            ..eighth()
-        };
-        let set = Setting {
-            rtt: 0.03,
-            sliding: window == "sliding",
-            largest: true,
-            leeway,
-            fair: floor == "fair",
-            ..set
-        };
-        let of_all =
-            [("interval", "100 ms"), ("rtt", "30 ms"), ("ceiling", "largest"), ("floor", floor)];
+        let (sliding, fair) = (window == "sliding", floor == "fair");
+        let set = Setting { sliding, largest: true, leeway, fair, ..tenth() };
         let leeway = leeway.to_string();
-        let own = [("window", window), ("leeway", leeway.as_str()), ("overflow", overflow)];
-        let seen = drive(&[&of_all[..], &own].concat(), set, 200_000);
+        let own = [
+            ("ceiling", "largest"),
+            ("floor", floor),
+            ("window", window),
+            ("leeway", leeway.as_str()),
+            ("overflow", overflow),
+        ];
+        let seen = drive(&[&TENTH[..], &own].concat(), set, 200_000);
         assert!(
             seen.unfair > 1_000 && seen.found > 100,
             "{window} {floor} {overflow}: {} {}",
@@ -454,6 +444,10 @@ fn twin_agrees_in_every_mode() {
         assert!(seen.twin.raised > 100 || floor == "packet", "{window}: {}", seen.twin.raised);
         assert!(seen.evicted > 1_000 || overflow == "arrival", "{}", seen.evicted);
     }
+}
+
+#[test]
+fn twin_agrees_with_any_number_of_stages() {
     let all_held = Setting { stages: 0, p: 1.0, ..eighth() };
     let seen = drive(&[("stages", "0"), ("miss", "0")], all_held, 100_000);
     assert!(seen.found > 100, "{}", seen.found);
@@ -461,13 +455,19 @@ fn twin_agrees_in_every_mode() {
     let stages =
         drive(&[("stages", "2"), ("miss", "0.3")], Setting { stages: 2, p, ..eighth() }, 100_000);
     assert!(stages.found > 20, "{}", stages.found);
-    // Intervals of 70 ms in updates of 20: four of them.
+}
+
+/// Intervals of 70 ms in updates of 20: four of them.
+#[test]
+fn twin_agrees_where_updates_do_not_fill_the_interval() {
     let set = Setting {
         updates: 4,
         interval: 0.08,
         link: 100_000.0,
         rtt: 0.1,
         packet: 500.0,
+        settle: 0.001,
+        p: sampled(25, 500.0),
         ..eighth()
     };
     let short = [
@@ -477,13 +477,13 @@ fn twin_agrees_in_every_mode() {
         ("packet", "500 B"),
         ("settle", "1 ms"),
     ];
-    let seen = drive(&short, Setting { settle: 0.001, p: sampled(25, 500.0), ..set }, 100_000);
+    let seen = drive(&short, set, 100_000);
     assert!(seen.found > 100, "{}", seen.found);
 }
 
-/// Eqs. (1) and (2) as they show outside: of a class that is held and sends twice what is fair, as
-/// many packets are lost as the equations say (z test, false alarm 1e-6). m_fair stands still,
-/// gamma is 1 in the interval in which it is found.
+/// Eqs. (1) and (2) as they show outside. A class that is held and sends twice what is fair loses
+/// as many packets as they say (z test, false alarm 1e-6). Meanwhile m_fair stands still, and gamma
+/// is 1 in the interval in which it is found.
 #[test]
 fn losses_are_those_of_the_equations() {
     let link = support::link("8 Mbit/s", "1000000 packets", "1000 B");
@@ -536,9 +536,9 @@ fn losses_are_those_of_the_equations() {
     }
 }
 
-/// §III: three CBR flows at 4, 2 and 1 times the link among ten classes, the others at .09 of it:
-/// who sends too much gets what max-min gives, over a buffer that all share, and the others lose
-/// little of the first and nothing in the end.
+/// §III: three CBR flows at 4, 2 and 1 times the link among ten classes, the others at .09 of it.
+/// They share a buffer. A flow that sends too much gets what max-min gives. The others lose little
+/// at first and nothing later.
 #[test]
 fn floods_are_held_to_the_fair_share() {
     let link = support::link("8 Mbit/s", "100 packets", "1000 B");
@@ -568,8 +568,8 @@ fn floods_are_held_to_the_fair_share() {
     assert!(lost[3..].iter().all(|&lost| lost < 180), "2 % of 9000: {lost:?}");
 }
 
-/// §III-A: C = 10 among senders of 1, 4, 8 and 8 gives 3; by steps from wherever the last interval
-/// left it, and with weights 1, 1, 2, 4 shares of 1, 9/7 and so on.
+/// §III-A: C = 10 among senders of 1, 4, 8 and 8 gives 3; It goes by steps from wherever the last
+/// interval left it. With weights 1, 1, 2, 4 shares are 1, 9/7 and so on.
 #[test]
 fn the_twin_finds_r_fair() {
     for (weights, r_fair) in [([1.0, 1.0, 1.0, 1.0], 3.0), ([1.0, 1.0, 2.0, 4.0], 9.0 / 7.0)] {

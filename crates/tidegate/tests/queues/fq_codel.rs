@@ -117,8 +117,8 @@ fn new_flows_go_first() {
     assert_eq!(next.iter().filter(|&&f| f == flows[5]).count(), 5, "{next:?}");
 }
 
-/// §1.3, §4.2: a flow that sends less than a quantum in a round finds no standing queue: the next
-/// packet is its own, however much the others have waiting; and it loses nothing. (The others keep
+/// §1.3, §4.2: a flow that sends less than a quantum in a round finds no standing queue. The next
+/// packet is its own, however much the others have waiting, and it loses nothing. (The others keep
 /// their backlog: with the usual interval their CoDels would empty some of their queues, and those
 /// would be new flows, too.)
 #[test]

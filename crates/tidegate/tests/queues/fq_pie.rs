@@ -104,9 +104,9 @@ fn offer(
     }
 }
 
-/// Every queue has a PIE of its own: two flows of .9 and .7 of the link get half each, so that
-/// 1 − .5/.9 and 1 − .5/.7 of their packets must go, and each waits for the target (pan2017 §4.2).
-/// A third, far below its share, keeps all its packets and waits for hardly two of the others'.
+/// Every queue has a PIE of its own: two flows of .9 and .7 of the link get half each. So 1 − .5/.9
+/// and 1 − .5/.7 of their packets must go, and each waits for the target (pan2017 §4.2). A third,
+/// far below its share, keeps all its packets and waits for hardly two of the others'.
 #[test]
 fn each_queue_has_its_own_probability_and_the_same_delay() {
     let mut queue = fq_pie(&[], link(), stats::seed("fq_pie settles", 0).get());
@@ -233,7 +233,7 @@ fn a_probability_that_ends_at_1_swings_under_a_flood() {
     assert_eq!(refused("256"), 0);
 }
 
-/// The table of flows is told, and that it is never hashed anew; and what isolation needs.
+/// The queue reports its table of flows, that it is never hashed anew, and what isolation needs.
 #[test]
 fn the_table_of_flows_is_told() {
     for (isolation, hosts) in [("flows", false), ("dual-srchost", true)] {

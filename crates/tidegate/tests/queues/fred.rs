@@ -82,7 +82,7 @@ fn the_twin_above_max() {
 }
 
 // ---- the twin
-// ------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 /// Overload, underload and idleness with skewed flows and mixed sizes.
 fn drive(what: &str, settings: &[(&str, &str)], set: Setting, operations: u64) -> Twinned {
@@ -164,7 +164,7 @@ fn twin_agrees_in_every_mode() {
 }
 
 // ---- golden numbers
-// ------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 /// A queue of two flows with so many packets each, in which avg is the queue (w_q = 1).
 fn filled(settings: &[(&str, &str)], packets: [u32; 2]) -> Fred {
@@ -280,9 +280,8 @@ fn gaps_between_random_drops_are_uniform() {
 // ---- what the paper says
 // -------------------------------------------------------------------------------------------
 
-/// Below max_th FRED never drops a packet of a flow that has less than minq waiting (unless it has
-/// earned strikes): twenty flows of which ten flood, so that the dice are busy and strikes are
-/// many.
+/// Below max_th FRED never drops a packet of a flow that has less than minq waiting, unless it has
+/// earned strikes. Ten of twenty flows flood, so that the dice are busy and strikes are many.
 #[test]
 fn a_flow_under_minq_loses_nothing() {
     for (preset, minq) in [("paper", 2), ("cho2001", 2), ("many", 2), ("auto", 2)] {

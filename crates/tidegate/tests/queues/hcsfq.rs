@@ -214,7 +214,7 @@ fn fair(senders: &[Sender], weights: &[f64], capacity: f64) -> Vec<f64> {
 }
 
 /// Each tenant gets what is fair to 7 %, each flow to 12 %, and of the link no more than 3 % is
-/// lost: decided before the first run, as csfq's 5 % and 10 % and a bit, for there are two
+/// lost. We decided so before the first run: csfq's 5 % and 10 % and a bit, since there are two
 /// estimates, one built on the other.
 fn is_fair(senders: &[Sender], settings: &[(&str, &str)], weights: &[f64], what: &str) {
     let link = slow_link();
@@ -272,7 +272,7 @@ fn what_a_tenant_leaves_is_the_others() {
     is_fair(&flows(3, 4, 5.0), &[], &[1.0], "a tenant alone");
 }
 
-/// Tenants that are told apart by class, or by host and weighed by class, have their weights' part.
+/// Tenants that are classes, or hosts weighed by class, have their weights' part.
 #[test]
 fn weights_divide_the_link() {
     let senders = [flows(0, 1, 10.0), flows(1, 4, 2.5), flows(2, 2, 5.0)].concat();
@@ -302,7 +302,7 @@ fn short_windows_waste_the_link() {
 }
 
 /// With a single tenant it is CSFQ: the same verdict on every packet, with the same dice. Overflows
-/// are left out: they lower the tenants' share, of which there is one.
+/// are left out: they lower the tenants' share, and there is one tenant.
 #[test]
 fn with_one_tenant_it_is_csfq() {
     let link = slow_link();
@@ -371,7 +371,7 @@ fn without_hosts_each_flow_is_a_tenant() {
 }
 
 /// Tenants of up to six flows whose rates are drawn, from a third of the link to three times it in
-/// all: each draw is shared as max-min fairness has it, level by level.
+/// all. Each draw is shared as max-min fairness has it, level by level.
 #[test]
 fn any_demand_is_shared_max_min() {
     for seed in 0..8 {

@@ -62,8 +62,8 @@ fn twin_agrees_in_every_mode() {
     assert_eq!((none.twin.admitted, none.queue.of_buckets()[0].packets), (0, 0));
 }
 
-/// No heavy hitter gets away: a flow that sends more than `admit_bytes` between two resets is
-/// found with the packet by which it does, whoever else sends (estan2002 §3.2).
+/// No heavy hitter gets away: a flow that sends more than `admit_bytes` between two resets is found
+/// with the very packet that exceeds them, whatever others send (estan2002 §3.2).
 #[test]
 fn no_heavy_hitter_gets_away() {
     for others in [0, 50, 5_000] {
@@ -86,9 +86,10 @@ fn no_heavy_hitter_gets_away() {
     }
 }
 
-/// Few others are taken for one: for a flow of the threshold's k-th part the chance is that all its
-/// counters are shared with as much again; here 300 flows of a tenth each, ten times the threshold
-/// in all, over 1024 counters in four arrays (estan2002 §3.2.1: far below one in a million).
+/// Few others are taken for one: A flow of the threshold's k-th part is if all its counters are
+/// shared with as much again. Here there are 300 flows of a tenth each, ten times the threshold in
+/// all, over 1024 counters in four arrays. The chance is far below one in a million (estan2002
+/// §3.2.1).
 #[test]
 fn small_flows_are_not_taken_for_heavy_ones() {
     let mut queue = hhf(&[], link(), 1);
@@ -221,7 +222,7 @@ fn the_table_is_bounded() {
 }
 
 /// What does not grow with the heavy hitters: itself, its counters, two lines of 24 bytes that take
-/// turns, and 8 bytes for each packet that may wait and for one that arrives.
+/// turns. Besides there are 8 bytes for each packet that may wait and for one that arrives.
 #[test]
 fn room_for_packets_is_stated_to_the_byte() {
     let stated = |hitters| {

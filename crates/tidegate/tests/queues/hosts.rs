@@ -18,7 +18,7 @@ fn build(name: &str, settings: &[(&str, &str)]) -> AnyQueue {
     support::config(name, Some("auto"), settings, &link()).build(link(), Rng::from_seed(3)).unwrap()
 }
 
-/// Of a line of 8 Mbit/s: what each flow gets of which twenty packets wait at any time, as far as
+/// What each flow gets of a line of 8 Mbit/s if twenty of its packets wait at any time, as far as
 /// the queue lets them.
 fn contend(queue: &mut AnyQueue, flows: &[Packet], from: u64, seconds: u64) -> Vec<f64> {
     let (mut sent, mut waiting) = (vec![0_u64; flows.len()], vec![0; flows.len()]);

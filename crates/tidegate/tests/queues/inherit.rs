@@ -1,5 +1,5 @@
-//! A queue that is exchanged while packets wait: whoever takes them over judges none of them again
-//! and loses none.
+//! A queue that is exchanged while packets wait: the next queue judges none of them again and loses
+//! none.
 use crate::support::checked::Checked;
 use crate::support::workload::Workload;
 use crate::support::{every_preset, links, reference_link};

@@ -19,7 +19,7 @@ fn accuracy(n: u64, runs: u64, estimator: Estimator) -> (f64, f64) {
 }
 
 /// Theory: √(ψ'(3) / 1024) = 1.964 %. The variance of 400 estimates has a relative standard error
-/// of 7.1 %, so the standard error one of 3.5 %; five and a half of these (two-sided 1e-6 is 4.9)
+/// of 7.1 %, so the standard error one of 3.5 %. Five and a half of these (two-sided 1e-6 is 4.9)
 /// make .38 percentage points.
 #[test]
 fn relative_error_of_two_percent() {

@@ -21,7 +21,7 @@ fn paper() -> NaivePie {
     NaivePie::new(1000.0)
 }
 
-/// §4.2: from 15 to 35 ms the law asks for .125 · .02 + 1.25 · .02 = .0275; the table divides it by
+/// §4.2: from 15 to 35 ms the law asks for .125 · .02 + 1.25 · .02 = .0275. The table divides it by
 /// 2048 at probability 0 and by 2 at .05; at .5 the cap of §5.5 leaves .02. With no delay, 2 %
 /// decay comes on top of −.001875.
 #[test]
@@ -179,7 +179,7 @@ fn marks_below_ten_per_cent() {
     assert!(marks > 5 && drops > 1_000, "{marks} {drops}");
 }
 
-/// §4.2: the controller brings the delay to its target: a source at 1.2 times the rate loses a
+/// §4.2: the controller brings the delay to its target. A source at 1.2 times the rate loses a
 /// sixth, and the delay settles at 15 ms, to within a packet's time.
 #[test]
 fn the_delay_settles_at_the_target() {

@@ -35,8 +35,8 @@ fn table_1() -> Link {
     support::link("10 Mbit/s", "1250 kB", "1000 B")
 }
 
-/// Ω N − 1 = 1.4 and γ W = .001: d = .0014, dropped with 1.4 · 10^-6; and what drops 96.6 %: d =
-/// 3393 or so, which in bits needs Ω N = 1.069 at an overload of 49 Mbit/s.
+/// Ω N − 1 = 1.4 and γ W = .001: d = .0014, dropped with 1.4 · 10^-6. What drops 96.6 % is d = 3393
+/// or so, which in bits needs Ω N = 1.069 at an overload of 49 Mbit/s.
 #[test]
 fn golden_prices() {
     let mut twin = naive_purge(&table_1());
@@ -153,8 +153,9 @@ fn purge_agrees_with_its_twin_however_long_it_remembers() {
     purge_beside_its_twin(&[("past", "1"), ("window", "never"), ("cache", "4096")], 300_000);
 }
 
-/// At overflow the newest packet of an offender goes, or the one that arrives; whoever is new in
-/// the cache, and however small the reach makes the part of the buffer that is looked at.
+/// At overflow the newest packet of an offender goes, or the one that arrives. That holds for any
+/// newcomer in the cache, and however small the reach makes the part of the buffer that is looked
+/// at.
 #[test]
 fn purge_agrees_with_its_twin_on_whom_it_pushes_out() {
     for memory in ["hold", "gate", "fade"] {
@@ -287,7 +288,7 @@ fn black_samples_above_its_threshold() {
 }
 
 /// Flow 99 sent half of all packets while the queue was full. When the queue has emptied it may
-/// send again, packet after packet, each alone; without the gate most of them are lost to what was
+/// send again, packet after packet, each alone. Without the gate most of them are lost to what was
 /// known of the flow then, and always will be.
 #[test]
 fn without_the_gate_a_flow_stays_locked_out_of_an_empty_queue() {
@@ -373,8 +374,8 @@ fn push_out_takes_the_newest_of_an_offender() {
     }
 }
 
-/// The price for offenders is at its least while the link is not overloaded, grows by e^gain a
-/// second at twice the capacity, no further than the ceiling, and falls again. Two packets a
+/// The price for offenders is at its least while the link is not overloaded. At twice the capacity
+/// it grows by e^gain a second, no further than the ceiling, and falls again. Two packets a
 /// millisecond on a line of one, which is empty again in between.
 #[test]
 fn the_price_for_offenders_follows_the_overload() {

@@ -72,7 +72,7 @@ fn golden_probabilities() {
 }
 
 // ---- the twin
-// ------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 fn drive(preset: &str, settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
@@ -132,10 +132,10 @@ fn twin_agrees_in_every_mode() {
 }
 
 // ---- the queue
-// -----------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
-/// However a silence is spent, in one go or looked into at the end of every list, and for however
-/// many lists: the same is known after it, and lists end where they would.
+/// A silence may be spent in one go or looked into at the end of every list, and last for many
+/// lists. The same is known after it, and lists end where they would.
 #[test]
 fn silences_leave_the_same_whoever_looks() {
     let link = support::link("10 Mbit/s", "100 packets", "1000 B");

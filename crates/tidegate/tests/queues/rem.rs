@@ -77,7 +77,7 @@ fn twin_agrees_in_every_mode() {
     assert!(dropped.drops > 1000);
 }
 
-/// A full queue that sends nothing, and twenty more packets refused in each interval: by rates
+/// A full queue that sends nothing, and twenty more packets refused in each interval. By rates
 /// these count against a capacity of ten, by backlogs only what waits does. α (100 − 20) = 8 in
 /// both.
 #[test]

@@ -55,7 +55,7 @@ fn offend(queue: &mut Sfb, at: u64, flow: u64) {
 }
 
 // ---- golden numbers
-// ------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 /// The constants of feng2001 §III-B with one delta of .005 for both directions.
 const LITERAL: Setting = Setting {
@@ -469,7 +469,7 @@ fn the_second_set_learns_up_to_its_cap() {
 }
 
 // ---- presets
-// -------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 /// `auto` follows its rule and stays within bounds; its penalty rate is the paper's share of the
 /// line.
@@ -744,10 +744,10 @@ fn a_long_silence_is_caught_up_at_once() {
 }
 
 // ---- the naive twin
-// ------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
-/// A million operations: 40 flows, of which the first few send most, in phases of overload, calm
-/// and sleep. `setting` has seconds.
+/// A million operations: 40 flows, where the first few send most, in phases of overload, calm and
+/// sleep. `setting` has seconds.
 fn against_the_twin(name: &str, setting: Setting, settings: &[(&str, &str)]) -> Twinned {
     let seed = stats::seed(name, 0);
     let link = link("45 Mbit/s", "60 packets");

@@ -1,7 +1,7 @@
 //! What feng2001 says of SFB and what can be seen on the queue alone, without TCP.
 //!
 //! The others are 400 flows that send their next packet one round trip after the last one got
-//! through (or was lost): they never overload a bin, keep the queue busy, and lose throughput when
+//! through or was lost. They never overload a bin, keep the queue busy, and lose throughput when
 //! they lose packets. On the paper's link their fair share is 0.11 Mbit/s. Each sentence is checked
 //! on several seeds of hash functions.
 use crate::support;
@@ -150,8 +150,8 @@ impl Bottleneck {
 const SEEDS: std::ops::Range<u64> = 0..8;
 
 /// §III-A, §III-B: a flood at the rate of the link is identified and held at the penalty rate, 0.16
-/// Mbit/s, while the others keep their fair share; but whoever shares all its bins with the flood
-/// is shut out with it (§III-C).
+/// Mbit/s, while the others keep their fair share. But a flow that shares all its bins with the
+/// flood is shut out with it (§III-C).
 #[test]
 fn a_flood_is_held_at_the_penalty_rate_and_the_others_keep_their_share() {
     let mut shut_out = 0;
@@ -212,7 +212,7 @@ fn parole_costs_and_warming_up_wins_it_back() {
 }
 
 /// §III-D: a flood that reforms is released at the next change of the hash functions, while another
-/// flood is still held; without changes it stays in the penalty box beside the other, which takes
+/// flood is still held. Without changes it stays in the penalty box beside the other, which takes
 /// all the tokens.
 #[test]
 fn a_reformed_flow_is_released() {

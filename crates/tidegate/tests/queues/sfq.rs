@@ -142,8 +142,8 @@ fn a_flood_harms_itself_only() {
     }
 }
 
-/// ns-2's rule: one flow alone has 13 packets of 40, since half of the 27 left is as much; with
-/// more bins than packets, one packet, once less is left than there are bins.
+/// ns-2's rule: One flow alone has 13 packets of 40, since half of the 27 left is as much. With
+/// more bins than packets it has one packet, once less is left than there are bins.
 #[test]
 fn golden_numbers_of_the_rule_of_ns2() {
     for (bins, held) in [("16", 13), ("101", 1)] {
@@ -194,7 +194,7 @@ fn a_new_hash_function_keeps_order_and_parts_flows() {
     assert!((0..1_000).all(|flow| bin_of(&queue, flow) == bin_of(&asked, flow)));
 }
 
-/// An interval below a millisecond, but for 0, is refused with the reason.
+/// An interval below a millisecond, except 0, is refused with the reason.
 #[test]
 fn perturb_has_a_least_value() {
     for (perturb, fine) in [("0 s", true), ("1 ns", false), ("999999 ns", false), ("1 ms", true)] {

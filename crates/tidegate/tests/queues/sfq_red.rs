@@ -76,7 +76,7 @@ fn apart(queue: &SfqRed, count: usize) -> Vec<u64> {
     support::apart(count, |flow| queue.bin_of(flow))
 }
 
-/// feng2001 §III-B: 414 kB are 46 bins of 9 kB, which share nothing: one flow has no more than nine
+/// feng2001 §III-B: 414 kB are 46 bins of 9 kB, which share nothing. One flow has no more than nine
 /// packets of a thousand bytes, and all bins together what the paper says.
 #[test]
 fn bins_share_nothing() {
@@ -126,7 +126,7 @@ fn each_bin_has_a_red_of_its_own() {
     assert!(red(0) > 5.0 && red(1) < 1.0, "{} {}", red(0), red(1));
 }
 
-/// A bin's average falls with the time for which the bin has been empty, whatever the others do.
+/// A bin's average falls with the time that the bin has been empty, whatever the others do.
 #[test]
 fn an_idle_bin_forgets() {
     let mut queue = sfq_red(&[("weight", "0.05")], papers_link(), 1);

@@ -73,7 +73,7 @@ fn offer(queue: &mut Sfred, flow: u64) -> Fate {
 }
 
 /// feng1999's golden sequence in a bin, by its average of the moment: .1, .2 above ten packets,
-/// once; .0667 below three; and at 1 the flow gets its tokens, two packets of them, and no more.
+/// once; .0667 below three. At 1 the flow gets its tokens, two packets of them, and no more.
 #[test]
 fn golden_sequence() {
     let mut queue = sfred(
@@ -149,8 +149,8 @@ fn the_least_of_its_bins_speaks_for_a_flow() {
     );
 }
 
-/// `auto` at the paper's link is the paper but for the bins' averages, which follow faster, and
-/// bins scale as SFB's.
+/// `auto` at the paper's link is the paper, except that the bins' averages follow faster. Bins
+/// scale as SFB's.
 #[test]
 fn auto_is_the_paper_scaled() {
     let get = |preset: &str, link: &Link| catalog::config("sfred", Some(preset), link).unwrap();
@@ -176,8 +176,8 @@ fn thresholds_must_be_in_order() {
     assert_eq!((&*error.field, &*error.why), ("bin_max", "must be above bin_min = 10"));
 }
 
-/// What a flood at the line's rate gets, in Mbit/s, beside 400 flows with a packet on its way each,
-/// sent again a round trip after it arrived or was lost (as in `sfb_claims.rs`).
+/// What a flood at the line's rate gets, in Mbit/s, beside 400 flows with a packet on its way each.
+/// They send again a round trip after it arrived or was lost (as in `sfb_claims.rs`).
 fn flood(scaling: &str, index: u64) -> f64 {
     const WIRE: u64 = 8_000_000_000_000 / 45_000_000;
     const ROUND_TRIP: u64 = 80_000_000;

@@ -151,7 +151,7 @@ fn full_sred_drops_more_from_who_sends_more() {
 // -------------------------------------------------------------------------------------------------
 
 /// P after 20 000 packets (the memory of the beginning is e^-19), for as many lists, each with dice
-/// of its own; flow i comes with the probability that `flow` gives it.
+/// of its own. Flow i comes with the probability that `flow` gives it.
 fn hit_frequencies(what: &str, lists: u64, flow: impl Fn(&mut Rng) -> u64) -> Vec<f64> {
     let of = |index| {
         let (mut dice, mut traffic) =

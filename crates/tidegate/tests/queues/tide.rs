@@ -281,7 +281,7 @@ fn no_packet_overtakes_one_of_its_flow() {
 }
 
 /// A flow of a third of its share waits for no more than the packet under way, beside nine that
-/// fill the line; without an express line it waits as they do.
+/// fill the line. Without an express line it waits as they do.
 #[test]
 fn who_sends_little_does_not_wait() {
     for (express, most, least) in [("on", 1, 0), ("off", 30, 8)] {
@@ -357,7 +357,7 @@ fn who_stays_below_the_slowest_round_loses_nothing() {
     assert!(judged > 35, "{judged}");
 }
 
-/// The second claim, with any numbers: beside m flows that want more than their share k offenders
+/// The second claim, with any numbers. Beside m flows that want more than their share k offenders
 /// take at most k of k + m shares, and what the proof leaves to the beginning.
 #[test]
 fn offenders_take_their_shares() {
@@ -412,7 +412,8 @@ fn the_fair_rate_follows() {
         };
         line.run(6_000, &some(stay));
         count(&line, stay, "alone");
-        // Each of the new has sent something when a packet's time has passed; passes are every 10 ms.
+        // Each of the new has sent something when a packet's time has passed. Passes are every
+        // 10 ms.
         line.run((1.0 / offer).ceil() as u64 + 20, &some(all));
         count(&line, all, "come");
         line.run(6_000, &some(all));
@@ -441,7 +442,7 @@ fn a_long_silence_is_forgotten() {
 }
 
 /// A flow that climbs is signalled once for each step: marked if it can be, else dropped. One that
-/// is near its allowance is marked at each packet, and beyond it dropped whoever it is.
+/// is near its allowance is marked at each packet, and beyond it dropped in any case.
 #[test]
 fn signals_come_by_steps() {
     for (ecn, setting) in [(Ecn::Ect0, "on"), (Ecn::Ect0, "off"), (Ecn::NotEct, "on")] {
@@ -503,8 +504,8 @@ fn hosts_are_spread_over_both_rows() {
 }
 
 /// By hand, besides the queue's own fields: 8 bytes a cell, 4 for each count of cells from none to
-/// all, 4 in each of two rows for the last packet in the main line; with factors 4 a class and 4 a
-/// cell of the first row, and for each side 2 a cell and 1024 places of 4.
+/// all, 4 in each of two rows for the last packet in the main line. With factors there are 4 a
+/// class and 4 a cell of the first row. For each side there are 2 a cell and 1024 places of 4.
 #[test]
 fn what_it_states_is_right_to_the_byte() {
     let stated = |settings: &[(&str, &str)]| {

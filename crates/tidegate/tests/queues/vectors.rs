@@ -321,8 +321,8 @@ struct Trail {
 }
 
 impl Trail {
-    /// How many words of `dice` the queue has drawn: until they lie as it holds them now, or until
-    /// the last that it kept for a key when it was built.
+    /// How many words of `dice` the queue has drawn. We draw until they lie as it holds them now,
+    /// or until the last that it kept for a key when it was built.
     fn drawn(&self, dice: &Rng) -> usize {
         let mut early = dice.clone();
         let early: Vec<String> = (0..16).map(|_| early.bits().to_string()).collect();

@@ -1,5 +1,5 @@
-//! A checker around any queue: every packet's fate is told exactly once, and nothing else happens
-//! to it.
+//! A checker around any queue: every packet's fate is reported exactly once, and nothing else
+//! happens to it.
 use std::collections::BTreeMap;
 
 use tidegate::catalog::AnyConfig;

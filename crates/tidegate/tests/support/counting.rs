@@ -1,4 +1,4 @@
-//! An allocator that counts. Whoever uses it is a binary of its own, because it counts for all.
+//! An allocator that counts. A test that uses it is a binary of its own, because it counts for all.
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 

@@ -54,7 +54,7 @@ pub fn every_preset(link: &Link) -> Vec<(&'static Row, &'static str, AnyConfig)>
     all
 }
 
-/// The parameters of the queue `name`, as `preset` has them (without one, the first), but for
+/// The parameters of the queue `name`, as `preset` has them (without one, the first), except
 /// `settings`.
 pub fn config(
     name: &str,

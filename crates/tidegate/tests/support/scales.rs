@@ -1,5 +1,5 @@
-//! Scales for memory: an allocator that weighs. Whoever uses it is a binary of its own, because it
-//! counts for all.
+//! Scales for memory: an allocator that weighs. A test that uses it is a binary of its own, because
+//! it counts for all.
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 

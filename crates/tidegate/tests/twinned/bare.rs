@@ -12,8 +12,7 @@ pub struct Twinned {
     pub queue: Bare,
     pub twin: NaiveBare,
     pub link: Link,
-    /// One flow of each comparison is looked at, in turn; all have come round many times in the
-    /// end.
+    /// One flow of each comparison is looked at, in turn; all come round many times.
     pub flows: u64,
     pub operations: u64,
     pub disputes: Disputes,
@@ -100,7 +99,7 @@ impl Qdisc for Twinned {
 }
 
 impl super::Twinned for Twinned {
-    /// A packet without length would leave the twin with a flow of which nothing waits.
+    /// A packet without length would leave the twin with a flow that has nothing waiting.
     const LEAST: u32 = 1;
 
     fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Twinned> {

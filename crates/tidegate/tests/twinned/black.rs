@@ -40,7 +40,7 @@ impl Twinned {
         }
     }
 
-    /// What RED says of a packet of which BLACK says nothing.
+    /// What RED says of a packet where BLACK says nothing.
     fn judge_by_red(&mut self, said: Said, pkt: &Packet, fate: &Fate, dice: &mut Rng) {
         let signal = |why: DropReason| {
             if self.ecn && pkt.ecn.is_capable() && why == DropReason::Early {

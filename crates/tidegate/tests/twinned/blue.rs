@@ -7,8 +7,8 @@ use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Blue;
 use tidegate::{Backlog, DropReason, Link, Packet, Qdisc, Rng, Sink, Size, Time};
 
-/// BLUE with its twin beside it, which is told of losses and idle times and must come to the same
-/// p_m, and so to the same verdict on the same dice.
+/// BLUE with its twin beside it, which learns losses and idle times. It must come to the same p_m,
+/// and so to the same verdict on the same dice.
 pub struct Twinned {
     pub queue: Blue,
     pub twin: NaiveBlue,

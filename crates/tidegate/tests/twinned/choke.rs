@@ -24,8 +24,9 @@ impl Sink for Heard {
     }
 }
 
-/// The queue with its twin beside it. The twin is told whom each draw finds: the queue draws from a
-/// list without gaps, in which who came last takes the place of who left, kept here as well.
+/// The queue with its twin beside it. The twin learns what each draw finds. The queue draws from a
+/// list without gaps, where the last packet takes the place of one that left; we keep it here as
+/// well.
 pub struct Twinned {
     pub queue: Choke,
     pub twin: NaiveChoke,
@@ -44,7 +45,7 @@ pub struct Twinned {
     pub signals: u64,
     pub forced: u64,
     pub full: u64,
-    /// Matches of packets for which there was no room.
+    /// Matches of packets that found no room.
     pub full_matches: u64,
 }
 

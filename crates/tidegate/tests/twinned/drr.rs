@@ -7,7 +7,7 @@ use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Drr;
 use tidegate::{DropReason, Link, MarkReason, Packet, Qdisc, Rng, Sink, Size, Time};
 
-/// Who was dropped, in order, and whether the arrival was told apart from the victims.
+/// Who was dropped, in order, and whether the arrival was reported apart from the victims.
 pub struct Stolen {
     pub arrival: u32,
     pub dropped: Vec<u32>,

@@ -1,6 +1,6 @@
-//! Queues with their naive twins beside them: each is a `Qdisc` that passes every call on to the
-//! queue, tells the twin of it, and asserts the twin's contract (`support/twin.rs`) for whatever
-//! parameters the twin knows.
+//! Queues with their naive twins beside them: Each is a `Qdisc` that passes every call on to the
+//! queue and tells the twin of it. It asserts the twin's contract (`support/twin.rs`) for all
+//! parameters that the twin knows.
 #![allow(dead_code, reason = "each test takes the queues it needs")]
 
 /// What a twinned queue answers as the queue does by itself.
@@ -97,7 +97,7 @@ pub trait Twinned: Qdisc + Sized {
 }
 
 /// Drives a queue of `config` with its twin beside it through load above and below the rate of
-/// `link` and idle times, with thirty flows; the twin must do the same at every step.
+/// `link` and idle times, with thirty flows. The twin must do the same at every step.
 pub fn restless<T: Twinned>(config: &AnyConfig, link: &Link, operations: u64) -> T {
     let mut twinned = T::beside(config, *link, Rng::from_seed(7)).unwrap();
     let dice = &mut Rng::from_seed(11);

@@ -174,53 +174,55 @@ const KNOWN: [(&str, &str); 8] = [
     ("estimator", "auto"),
 ];
 
+fn twin(set: &Set, link: &Link) -> NaivePurge {
+    let own = if set.is("own", "price") {
+        Own::Price { gain: set.number("gain"), ceiling: set.number("ceiling") }
+    } else {
+        Own::Mismatch
+    };
+    let memory = match set.text("memory").as_str() {
+        "hold" => Memory::Hold,
+        "gate" => Memory::Gate,
+        "fade" => Memory::Fade,
+        other => panic!("{other}"),
+    };
+    NaivePurge {
+        own,
+        memory,
+        push_out: set.is("push_out", "on"),
+        spare: set.is("spare", "on"),
+        weigh_bytes: set.is("weigh", "bytes"),
+        offenders_price: 1e-7,
+        offered_since: 0.0,
+        separate_updates: set.nanos("update") > 0,
+        count_anew: set.is("window", "period"),
+        alpha: set.number("alpha"),
+        gamma: set.number("gamma"),
+        phi: set.number("phi"),
+        target: set.size("target").in_bytes(link.mean_packet) as f64 * 8.0,
+        capacity: link.rate.as_bps() as f64,
+        packet: link.mean_packet.bits() as f64,
+        price_period: set.secs("price_interval"),
+        period: set.secs("interval"),
+        persist: set.number("persist") as u32,
+        price: 0.0,
+        admitted: 0.0,
+        offered: 0.0,
+        input: 0.0,
+        overload_run: 0,
+        cache: NaiveHits { past: set.number("past"), fresh: set.number("fresh"), ..set.hits() },
+        count: if set.is("count", "offered") { Count::Offered } else { Count::Admitted },
+        seen: Vec::new(),
+        flows: 0.0,
+    }
+}
+
 impl super::Twinned for Twinned {
-    #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Twinned> {
         let config = with_known(config, &KNOWN);
         let AnyQueue::Purge(queue) = config.build(link, dice).ok()? else { return None };
         let set = Set(&config);
         let update = set.nanos("update");
-        let own = if set.is("own", "price") {
-            Own::Price { gain: set.number("gain"), ceiling: set.number("ceiling") }
-        } else {
-            Own::Mismatch
-        };
-        let memory = match set.text("memory").as_str() {
-            "hold" => Memory::Hold,
-            "gate" => Memory::Gate,
-            "fade" => Memory::Fade,
-            other => panic!("{other}"),
-        };
-        let twin = NaivePurge {
-            own,
-            memory,
-            push_out: set.is("push_out", "on"),
-            spare: set.is("spare", "on"),
-            weigh_bytes: set.is("weigh", "bytes"),
-            offenders_price: 1e-7,
-            offered_since: 0.0,
-            separate_updates: update > 0,
-            count_anew: set.is("window", "period"),
-            alpha: set.number("alpha"),
-            gamma: set.number("gamma"),
-            phi: set.number("phi"),
-            target: set.size("target").in_bytes(link.mean_packet) as f64 * 8.0,
-            capacity: link.rate.as_bps() as f64,
-            packet: link.mean_packet.bits() as f64,
-            price_period: set.secs("price_interval"),
-            period: set.secs("interval"),
-            persist: set.number("persist") as u32,
-            price: 0.0,
-            admitted: 0.0,
-            offered: 0.0,
-            input: 0.0,
-            overload_run: 0,
-            cache: NaiveHits { past: set.number("past"), fresh: set.number("fresh"), ..set.hits() },
-            count: if set.is("count", "offered") { Count::Offered } else { Count::Admitted },
-            seen: Vec::new(),
-            flows: 0.0,
-        };
         let every = [
             set.nanos("price_interval"),
             set.nanos("interval"),
@@ -228,7 +230,7 @@ impl super::Twinned for Twinned {
         ];
         Some(Twinned {
             queue,
-            twin,
+            twin: twin(&set, &link),
             link,
             waiting: VecDeque::new(),
             bits: 0.0,

@@ -7,7 +7,7 @@ use crate::support::twin::{Disputes, agree};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::RedPd;
-use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Time};
+use tidegate::{Backlog, DropReason, Link, Packet, Qdisc, Rng, Sink, Time};
 
 /// From here on the twin's clock, a float, has no single nanoseconds: 2^53.
 const FLOAT: f64 = 9_007_199_254_740_992.0;
@@ -38,6 +38,62 @@ impl Twinned {
         let before = self.twin.monitored.len();
         self.twin.catch_up(now.as_nanos());
         self.released += before.saturating_sub(self.twin.monitored.len()) as u64;
+    }
+
+    /// Whether the pre-filter drops the packet, with the die that the queue rolls for it.
+    fn is_filtered(
+        &mut self,
+        pkt: &Packet,
+        waiting: Backlog,
+        has_room: bool,
+        fate: &Fate,
+        dice: &mut Rng,
+    ) -> bool {
+        let len = pkt.len as f64;
+        let busy = self.red.avg >= self.red.min && waiting.packets > 1;
+        let filtered = match self.twin.arrive(pkt.flow, len, busy) {
+            None => false,
+            Some(p) => {
+                let (die, unfair) = (dice.uniform(), fate.dropped == Some(DropReason::Unfair));
+                if has_room {
+                    self.disputes.verdict(self.operations, die, p, unfair);
+                    unfair
+                } else {
+                    self.on_the_edge |= (die - p).abs() < 1e-9;
+                    die < p
+                }
+            }
+        };
+        if filtered {
+            self.twin.filtered(pkt.flow, len);
+            self.filtered += 1;
+        } else {
+            self.twin.passed(pkt.flow, len);
+        }
+        filtered
+    }
+
+    /// A packet that passed the pre-filter is an arrival at RED, with room or without.
+    fn passes_to_red(
+        &mut self,
+        nanos: f64,
+        pkt: &Packet,
+        waiting: Backlog,
+        has_room: bool,
+        fate: &Fate,
+        dice: &mut Rng,
+    ) {
+        let (packets, bytes) = (waiting.packets as f64, waiting.bytes as f64);
+        if !has_room {
+            self.red.overflow(nanos, packets, bytes);
+            self.on_the_edge |= self.red.is_edge(self.queue.policy().red().avg());
+            return;
+        }
+        let said = self.red.arrive(nanos, packets, bytes, pkt.len as f64);
+        self.on_the_edge |= self.red.is_edge(self.queue.policy().red().avg());
+        if !self.on_the_edge {
+            self.judge_by_red(said, pkt, fate, dice);
+        }
     }
 
     /// What RED says of a packet that passed the pre-filter and found room.
@@ -85,7 +141,6 @@ impl Twinned {
 }
 
 impl Qdisc for Twinned {
-    #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
         self.catch_up(now);
         let waiting = self.queue.backlog();
@@ -95,46 +150,19 @@ impl Qdisc for Twinned {
         if self.on_the_edge {
             return;
         }
-        let (nanos, packets, bytes) =
-            (now.as_nanos() as f64, waiting.packets as f64, waiting.bytes as f64);
-        let (len, has_room) = (pkt.len as f64, self.link.has_room(waiting, pkt.len));
+        let nanos = now.as_nanos() as f64;
         self.on_the_edge |= nanos > FLOAT && self.red.is_clock_edge(nanos);
-        let busy = self.red.avg >= self.red.min && waiting.packets > 1;
-        let filtered = match self.twin.arrive(pkt.flow, len, busy) {
-            None => false,
-            Some(p) => {
-                let (die, unfair) = (dice.uniform(), fate.dropped == Some(DropReason::Unfair));
-                if has_room {
-                    self.disputes.verdict(self.operations, die, p, unfair);
-                    unfair
-                } else {
-                    self.on_the_edge |= (die - p).abs() < 1e-9;
-                    die < p
-                }
-            }
-        };
-        if filtered {
-            self.twin.filtered(pkt.flow, len);
-            self.filtered += 1;
-        } else {
-            self.twin.passed(pkt.flow, len);
-        }
+        let (len, has_room) = (pkt.len as f64, self.link.has_room(waiting, pkt.len));
+        let filtered = self.is_filtered(&pkt, waiting, has_room, &fate, &mut dice);
         if !has_room {
             assert_eq!(fate.dropped, Some(DropReason::Overlimit));
             self.full += 1;
         }
-        if has_room && !filtered {
-            let said = self.red.arrive(nanos, packets, bytes, len);
-            self.on_the_edge |= self.red.is_edge(self.queue.policy().red().avg());
-            if !self.on_the_edge {
-                self.judge_by_red(said, &pkt, &fate, &mut dice);
+        if !filtered {
+            self.passes_to_red(nanos, &pkt, waiting, has_room, &fate, &mut dice);
+            if fate.is_signal() {
+                self.twin.red_dropped(pkt.flow, len);
             }
-        } else if !filtered {
-            self.red.overflow(nanos, packets, bytes);
-            self.on_the_edge |= self.red.is_edge(self.queue.policy().red().avg());
-        }
-        if !filtered && fate.is_signal() {
-            self.twin.red_dropped(pkt.flow, len);
         }
         if fate.dropped.is_none() {
             self.red.admitted();
@@ -169,55 +197,61 @@ impl Qdisc for Twinned {
     as_the_queue!();
 }
 
+fn setting(set: &Set) -> Setting {
+    let interval = |name| ((set.number(name) * set.secs("rtt") * 1e9 + 0.5) as u64).max(1);
+    Setting {
+        rtt: set.secs("rtt"),
+        lists: set.number("lists") as usize,
+        appearances: set.number("appearances") as usize,
+        list_flows: set.number("list_flows") as usize,
+        release: set.number("release"),
+        release_unresponsive: set.number("release_unresponsive"),
+        decrease: set.number("decrease"),
+        hold: set.nanos("hold"),
+        weight: set.number("drop_weight"),
+        least: interval("least_interval"),
+        most: interval("most_interval"),
+        least_loss: set.number("least_loss"),
+        start: set.nanos("start"),
+        tightens: if set.is("tightens", "red_drop") {
+            Tightens::RedDrop
+        } else {
+            Tightens::AnyDrop
+        },
+        test: set.is("test", "on"),
+        silence: 64,
+    }
+}
+
+fn red(set: &Set, link: &Link) -> NaiveRed {
+    let (unit, length) = length(set, link);
+    let ns2 = set.is("rules", "ns2");
+    NaiveRed {
+        unit,
+        min: length(set.size("min")),
+        max: length(set.size("max")),
+        max_p: set.number("probability"),
+        weight: set.number("weight"),
+        gentle: set.is("gentle", "on"),
+        wait: set.is("wait", "on"),
+        idle_plus_one: ns2,
+        entry_passes: ns2,
+        short_passes: ns2,
+        count: if unit == Unit::BytesAfter { -(link.mean_packet.get() as f64) } else { -1.0 },
+        ..NaiveRed::of(link)
+    }
+}
+
 impl super::Twinned for Twinned {
     /// What has no length is dropped without a trace.
     const LEAST: u32 = 1;
 
-    #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Twinned> {
         // The twin knows as many flows as there are.
         let config = super::with_known(config, &[("flows", "8192")]);
         let AnyQueue::RedPd(queue) = config.build(link, dice).ok()? else { return None };
         let set = Set(&config);
-        let interval = |name| ((set.number(name) * set.secs("rtt") * 1e9 + 0.5) as u64).max(1);
-        let setting = Setting {
-            rtt: set.secs("rtt"),
-            lists: set.number("lists") as usize,
-            appearances: set.number("appearances") as usize,
-            list_flows: set.number("list_flows") as usize,
-            release: set.number("release"),
-            release_unresponsive: set.number("release_unresponsive"),
-            decrease: set.number("decrease"),
-            hold: set.nanos("hold"),
-            weight: set.number("drop_weight"),
-            least: interval("least_interval"),
-            most: interval("most_interval"),
-            least_loss: set.number("least_loss"),
-            start: set.nanos("start"),
-            tightens: if set.is("tightens", "red_drop") {
-                Tightens::RedDrop
-            } else {
-                Tightens::AnyDrop
-            },
-            test: set.is("test", "on"),
-            silence: 64,
-        };
-        let (unit, length) = length(&set, &link);
-        let ns2 = set.is("rules", "ns2");
-        let red = NaiveRed {
-            unit,
-            min: length(set.size("min")),
-            max: length(set.size("max")),
-            max_p: set.number("probability"),
-            weight: set.number("weight"),
-            gentle: set.is("gentle", "on"),
-            wait: set.is("wait", "on"),
-            idle_plus_one: ns2,
-            entry_passes: ns2,
-            short_passes: ns2,
-            count: if unit == Unit::BytesAfter { -(link.mean_packet.get() as f64) } else { -1.0 },
-            ..NaiveRed::of(&link)
-        };
+        let (setting, red) = (setting(&set), red(&set, &link));
         Some(Twinned {
             queue,
             twin: NaiveRedPd::new(setting),

@@ -83,74 +83,8 @@ impl Twinned {
     }
 
     /// What the twin says of the packet, and what became of it.
-    #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn judge(&mut self, now: f64, said: Said, pkt: &Packet, fate: &Fate, die: Option<f64>) {
-        let mut paid = 0.0;
         let capable = self.ecn && pkt.ecn.is_capable();
-        match said {
-            Said::Full => {
-                self.full += 1;
-                assert_eq!(fate.dropped, Some(DropReason::BinFull));
-            }
-            Said::Penalty { tokens } => {
-                self.penalised += 1;
-                paid = pkt.len as f64;
-                let passed = *fate == Fate::default();
-                self.paid += u64::from(passed);
-                assert!(passed || fate.dropped == Some(DropReason::Penalty), "{fate:?}");
-                assert!(
-                    passed == (tokens >= paid) || (tokens - paid).abs() < 1e-6 * paid,
-                    "{tokens} for {paid}"
-                );
-            }
-            Said::Packets { packets, by } => {
-                self.penalised += 1;
-                let passed = *fate == Fate::default();
-                self.paid += u64::from(passed);
-                assert!(passed || fate.dropped == Some(DropReason::Penalty), "{fate:?}");
-                assert!(passed == (packets >= 1.0) || by < 1e-9, "{packets} packets");
-            }
-            Said::Judge { p_min } => {
-                self.full += 1;
-                let marked = fate.marked == Some(MarkReason::Early) && fate.dropped.is_none();
-                assert!(marked || fate.dropped == Some(DropReason::BinFull), "{fate:?}");
-                if capable {
-                    self.disputes.verdict(
-                        self.operations,
-                        die.expect("a die is rolled"),
-                        p_min,
-                        marked,
-                    );
-                } else {
-                    assert!(!marked);
-                }
-            }
-            Said::Coin { p_min } if self.twin.setting.early == Early::Full => {
-                assert!(
-                    *fate == Fate::default() && p_min == 0.0,
-                    "bins that are not full let all in: {fate:?}"
-                );
-                self.coins += 1;
-            }
-            Said::Coin { p_min } => {
-                self.coins += 1;
-                agree("p_min", self.operations, self.queue.policy().p_min(pkt.flow), p_min, 1e-3);
-                let signalled = fate.is_signal();
-                self.early += u64::from(signalled);
-                let die = die.expect("a die is rolled");
-                self.disputes.verdict(self.operations, die, p_min, signalled);
-                let dropped = Fate { dropped: Some(DropReason::Early), marked: None };
-                if !capable {
-                    assert!(!signalled || *fate == dropped, "{fate:?}");
-                } else if signalled && self.mark_up_to < 1.0 {
-                    let p_drop = ((p_min - self.mark_up_to) / (1.0 - self.mark_up_to)).max(0.0);
-                    self.disputes.verdict(self.operations, die, p_drop, *fate == dropped);
-                } else {
-                    let marked = Fate { dropped: None, marked: Some(MarkReason::Early) };
-                    assert!(!signalled || *fate == marked, "{fate:?}");
-                }
-            }
-        }
         let decides = match said {
             Said::Coin { .. } => self.twin.setting.early == Early::On,
             Said::Judge { .. } => capable,
@@ -161,13 +95,86 @@ impl Twinned {
             decides,
             "a die is rolled only when there is something to decide"
         );
+        let mut paid = 0.0;
+        match said {
+            Said::Full => {
+                self.full += 1;
+                assert_eq!(fate.dropped, Some(DropReason::BinFull));
+            }
+            Said::Penalty { tokens } => {
+                paid = pkt.len as f64;
+                let passed = self.is_penalised(fate);
+                assert!(
+                    passed == (tokens >= paid) || (tokens - paid).abs() < 1e-6 * paid,
+                    "{tokens} for {paid}"
+                );
+            }
+            Said::Packets { packets, by } => {
+                let passed = self.is_penalised(fate);
+                assert!(passed == (packets >= 1.0) || by < 1e-9, "{packets} packets");
+            }
+            Said::Judge { p_min } => self.judge_full(p_min, fate, die.filter(|_| capable)),
+            Said::Coin { p_min } if self.twin.setting.early == Early::Full => {
+                assert!(
+                    *fate == Fate::default() && p_min == 0.0,
+                    "bins that are not full let all in: {fate:?}"
+                );
+                self.coins += 1;
+            }
+            Said::Coin { p_min } => {
+                agree("p_min", self.operations, self.queue.policy().p_min(pkt.flow), p_min, 1e-3);
+                self.judge_early(p_min, fate, die.expect("a die is rolled"), capable);
+            }
+        }
+        self.tell_the_twin(now, said, pkt.flow, paid, fate);
+    }
+
+    /// A packet of an unresponsive flow; whether the box let it pass.
+    fn is_penalised(&mut self, fate: &Fate) -> bool {
+        self.penalised += 1;
+        let passed = *fate == Fate::default();
+        self.paid += u64::from(passed);
+        assert!(passed || fate.dropped == Some(DropReason::Penalty), "{fate:?}");
+        passed
+    }
+
+    /// A packet whose bins are full: with a die it may be marked, else it is dropped.
+    fn judge_full(&mut self, p_min: f64, fate: &Fate, die: Option<f64>) {
+        self.full += 1;
+        let marked = fate.marked == Some(MarkReason::Early) && fate.dropped.is_none();
+        assert!(marked || fate.dropped == Some(DropReason::BinFull), "{fate:?}");
+        match die {
+            Some(die) => self.disputes.verdict(self.operations, die, p_min, marked),
+            None => assert!(!marked),
+        }
+    }
+
+    /// A packet that is marked or dropped with probability p_min.
+    fn judge_early(&mut self, p_min: f64, fate: &Fate, die: f64, capable: bool) {
+        self.coins += 1;
+        let signalled = fate.is_signal();
+        self.early += u64::from(signalled);
+        self.disputes.verdict(self.operations, die, p_min, signalled);
+        let dropped = Fate { dropped: Some(DropReason::Early), marked: None };
+        if !capable {
+            assert!(!signalled || *fate == dropped, "{fate:?}");
+        } else if signalled && self.mark_up_to < 1.0 {
+            let p_drop = ((p_min - self.mark_up_to) / (1.0 - self.mark_up_to)).max(0.0);
+            self.disputes.verdict(self.operations, die, p_drop, *fate == dropped);
+        } else {
+            let marked = Fate { dropped: None, marked: Some(MarkReason::Early) };
+            assert!(!signalled || *fate == marked, "{fate:?}");
+        }
+    }
+
+    fn tell_the_twin(&mut self, now: f64, said: Said, flow: u64, paid: f64, fate: &Fate) {
         match (said, fate.dropped) {
             (Said::Penalty { .. } | Said::Packets { .. }, Some(_)) => {
-                self.twin.refuse_penalised(now, pkt.flow)
+                self.twin.refuse_penalised(now, flow)
             }
             (_, Some(_)) => {}
-            (Said::Packets { .. }, None) => self.twin.enqueue_penalised(now, pkt.flow),
-            (_, None) => self.twin.enqueue(pkt.flow, paid),
+            (Said::Packets { .. }, None) => self.twin.enqueue_penalised(now, flow),
+            (_, None) => self.twin.enqueue(flow, paid),
         }
     }
 }
@@ -213,61 +220,68 @@ impl Qdisc for Twinned {
     as_the_queue!();
 }
 
+/// `config` in whole steps of 1e-9, in which p_m is kept; in the twin times are nanoseconds, which
+/// floats hold exactly.
+fn in_steps(config: &AnyConfig) -> AnyConfig {
+    let set = Set(config);
+    let steps = |name| format!("{}", (set.number(name) * 1e9).round() / 1e9);
+    let millis = format!("{} ms", set.nanos("rehash_interval").div_ceil(1_000_000));
+    let quarters = format!("{}", (set.number("warm_up") * 4.0).round() / 4.0);
+    let known = [
+        ("d_up", &*steps("d_up")),
+        ("d_down", &*steps("d_down")),
+        ("condemn", &*steps("condemn")),
+        ("warm_cap", &*steps("warm_cap")),
+        ("mark_up_to", &*steps("mark_up_to")),
+        ("rehash_interval", &*millis),
+        ("warm_up", &*quarters),
+    ];
+    with_known(config, &known)
+}
+
+fn setting(set: &Set, link: &Link) -> Setting {
+    let penalty_rate = set.text("penalty_rate").parse::<tidegate::Rate>().unwrap();
+    Setting {
+        levels: set.number("levels") as usize,
+        bins: set.number("bins") as usize,
+        bin_size: set.number("bin_size") as u32,
+        overbook: set.number("overbook"),
+        limit: link.limit_packets(),
+        max: set.number("max") as u32,
+        d_up: set.number("d_up"),
+        d_down: set.number("d_down"),
+        fall: if set.is("fall", "arrival") { Fall::Arrival } else { Fall::Departure },
+        hold: set.nanos("hold") as f64,
+        drop_rule: if set.is("drop_rule", "any") { DropRule::Any } else { DropRule::Min },
+        early: if set.is("early", "on") { Early::On } else { Early::Full },
+        condemn: set.number("condemn"),
+        penalty: if set.is("penalty", "after") { Penalty::After } else { Penalty::Before },
+        refused_raises: set.is("refused", "raise"),
+        penalty_box: match set.text("penalty_box").as_str() {
+            "bucket" => PenaltyBox::Bucket,
+            "whole" => PenaltyBox::Whole,
+            _ => PenaltyBox::Spaced,
+        },
+        packet: link.mean_packet.get() as f64,
+        penalty_rate: penalty_rate.as_bps() as f64 / 8e9,
+        penalty_depth: set.size("penalty_depth").in_bytes(link.mean_packet) as f64,
+        rehash: match set.text("rehash").as_str() {
+            "off" => Rehash::Off,
+            "moving" => Rehash::Moving,
+            _ => Rehash::Double,
+        },
+        rehash_interval: set.nanos("rehash_interval") as f64,
+        warm_up: set.number("warm_up") * set.nanos("rehash_interval") as f64,
+        warm_cap: set.number("warm_cap"),
+    }
+}
+
 impl super::Twinned for Twinned {
-    #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Twinned> {
-        // In whole steps of 1e-9, in which p_m is kept; in the twin times are nanoseconds, which
-        // floats hold exactly.
-        let steps = |name| format!("{}", (Set(config).number(name) * 1e9).round() / 1e9);
-        let millis = format!("{} ms", Set(config).nanos("rehash_interval").div_ceil(1_000_000));
-        let quarters = format!("{}", (Set(config).number("warm_up") * 4.0).round() / 4.0);
-        let known = [
-            ("d_up", &*steps("d_up")),
-            ("d_down", &*steps("d_down")),
-            ("condemn", &*steps("condemn")),
-            ("warm_cap", &*steps("warm_cap")),
-            ("mark_up_to", &*steps("mark_up_to")),
-            ("rehash_interval", &*millis),
-            ("warm_up", &*quarters),
-        ];
-        let config = with_known(config, &known);
+        let config = in_steps(config);
         let AnyQueue::Sfb(queue) = config.build(link, dice.clone()).ok()? else { return None };
         let set = Set(&config);
-        let setting = Setting {
-            levels: set.number("levels") as usize,
-            bins: set.number("bins") as usize,
-            bin_size: set.number("bin_size") as u32,
-            overbook: set.number("overbook"),
-            limit: link.limit_packets(),
-            max: set.number("max") as u32,
-            d_up: set.number("d_up"),
-            d_down: set.number("d_down"),
-            fall: if set.is("fall", "arrival") { Fall::Arrival } else { Fall::Departure },
-            hold: set.nanos("hold") as f64,
-            drop_rule: if set.is("drop_rule", "any") { DropRule::Any } else { DropRule::Min },
-            early: if set.is("early", "on") { Early::On } else { Early::Full },
-            condemn: set.number("condemn"),
-            penalty: if set.is("penalty", "after") { Penalty::After } else { Penalty::Before },
-            refused_raises: set.is("refused", "raise"),
-            penalty_box: match set.text("penalty_box").as_str() {
-                "bucket" => PenaltyBox::Bucket,
-                "whole" => PenaltyBox::Whole,
-                _ => PenaltyBox::Spaced,
-            },
-            packet: link.mean_packet.get() as f64,
-            penalty_rate: set.text("penalty_rate").parse::<tidegate::Rate>().unwrap().as_bps()
-                as f64
-                / 8e9,
-            penalty_depth: set.size("penalty_depth").in_bytes(link.mean_packet) as f64,
-            rehash: match set.text("rehash").as_str() {
-                "off" => Rehash::Off,
-                "moving" => Rehash::Moving,
-                _ => Rehash::Double,
-            },
-            rehash_interval: set.nanos("rehash_interval") as f64,
-            warm_up: set.number("warm_up") * set.nanos("rehash_interval") as f64,
-            warm_cap: set.number("warm_cap"),
-        };
+        let setting = setting(&set, &link);
         let twin = NaiveSfb::new(setting, documented_hash(setting.levels, setting.bins, dice));
         Some(Twinned {
             queue,

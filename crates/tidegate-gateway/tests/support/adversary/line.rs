@@ -16,8 +16,8 @@ pub const USERS: u16 = 8;
 pub const FLOOD: usize = 16;
 /// How long an acknowledgement takes from the line back to what it lets go.
 const ROUND_TRIP: Span = Span::from_millis(40);
-/// After a loss with hardly a window a user is silent for so long, and after each further one twice
-/// as long, up to the longest (RFC 6298 §5.5), until something of his arrives.
+/// After a loss with hardly a window a user is silent for so long. After each further loss it is
+/// twice as long, up to the longest (RFC 6298 §5.5), until something of his arrives.
 const TIMEOUT: Span = Span::from_millis(200);
 const LONGEST_TIMEOUT: Span = Span::from_millis(60_000);
 /// Packets that may wait.
@@ -26,7 +26,7 @@ const SLOTS: u32 = 1024;
 pub const SECOND: u64 = 1250;
 const SLOT: Span = Span::from_micros(800);
 /// Users are alone for so long, in seconds, and up to so much more by chance, so that it is all one
-/// when places change; then the adversary looks about; then he floods.
+/// when places change. Then the adversary looks about, and then he floods.
 const ALONE: (u64, u64) = (6, 10);
 const LOOKS: u64 = 5;
 const FLOODS: u64 = 20;
@@ -178,8 +178,7 @@ pub fn run(target: &Target, secret: Secret, attack: Attack, dice: &mut Rng) -> K
 struct Line {
     queue: AnyQueue,
     keys: Keys,
-    /// Slots where nothing waits, and the numbers of the flows of which something waits in the
-    /// others.
+    /// Slots where nothing waits, and the numbers of the flows that wait in the others.
     free: Vec<u32>,
     numbers: Vec<u32>,
     /// Flow keys by the number of the flow: users first, then flows of the adversary.
@@ -241,8 +240,7 @@ impl Line {
         self.flows.len() as u32 - 1
     }
 
-    /// Lets so many slots go by, in each of which `more` may have others send, by
-    /// [`Line::arriving`].
+    /// Lets so many slots go by. In each `more` may have others send, by [`Line::arriving`].
     fn slots(&mut self, slots: u64, mut more: impl FnMut(&mut Line, u64)) {
         for _ in 0..slots {
             self.tell_users();

@@ -238,11 +238,10 @@ proptest! {
                 let slack = 1e-12 * drawn.magnitude().max(expected.abs());
                 prop_assert!((seconds - expected).abs() <= slack, "{text}: {seconds} {expected}");
             }
-            (Err(why), None) => prop_assert!(
-                ["divides by zero", "cannot add", "cannot subtract"]
-                    .iter().any(|w| why.contains(w)),
-                "{}", why
-            ),
+            (Err(why), None) => {
+                let known = ["divides by zero", "cannot add", "cannot subtract"];
+                prop_assert!(known.iter().any(|w| why.contains(w)), "{}", why);
+            }
             // What cancels exactly may not in floats.
             (Err(why), Some(_)) => prop_assert!(why.contains("divides by zero"), "{text}: {why}"),
             (Ok(found), None) => prop_assert!(false, "{text}: {found:?}"),

@@ -87,7 +87,7 @@ fn what_a_file_leaves_out_is_as_on_the_command_line() {
 
 /// Each mistake with its line, its field, its value and what was meant.
 #[test]
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
+#[allow(clippy::too_many_lines, reason = "a list of refusals")]
 fn mistakes_are_told_with_their_place_and_what_was_meant() {
     let class = |text: &str| {
         format!("{}\n[[link.class]]\nname = \"x\"\n{text}\n", LINK.replace("red", "wfq"))
@@ -255,15 +255,7 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
     ] {
         let problems = refused(text);
         if !problems.contains(told) {
-            missed += &format!(
-                "{text}
-
-{problems}
-
-{told}
-
-"
-            );
+            missed += &format!("{text}\n\n{problems}\n\n{told}\n\n");
         }
     }
     assert!(missed.is_empty(), "{missed}");

@@ -42,85 +42,128 @@ impl Naive {
     }
 }
 
-/// A random course of losses, reordered reports and timeouts.
-#[test]
-#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
-fn the_counters_are_the_rfcs_procedures() {
-    let (mut recoveries, mut timeouts, mut again) = (0, 0, 0);
-    for course in 0..60u64 {
-        let (mut board, mut naive) = (Scoreboard::default(), Naive::default());
-        let (mut max, mut there) = (0u32, BTreeSet::new());
-        for i in 0..300u64 {
-            let dice = mix(course << 20 | i);
-            let sent = (dice % 12) as u32;
-            // Of what is sent, a fifth is lost.
-            there.extend((max..max + sent).filter(|s| !mix(*s as u64 ^ dice).is_multiple_of(5)));
-            max += sent;
-            for _ in 0..dice >> 40 & 3 {
-                // A repair of the first hole arrives.
-                let first = (naive.una..max).find(|s| !there.contains(s));
-                there.extend(first);
-            }
-            let ack = (naive.una..).find(|s| !there.contains(s)).unwrap().min(max);
-            let mut blocks = [SackBlock::default(); 3];
-            for (k, block) in blocks.iter_mut().enumerate() {
-                let around = ack + (dice >> (8 + 9 * k)) as u32 % (max - ack + 1);
-                if around > ack && there.contains(&around) {
-                    let from =
-                        (ack..=around).rev().take_while(|s| there.contains(s)).last().unwrap();
-                    let to = (around..).find(|s| !there.contains(s)).unwrap();
-                    *block = SackBlock { from, to };
-                }
-            }
-            // Old reports come late at times.
-            let ack = if dice >> 60 == 0 { naive.una } else { ack };
-            let report = Report { blocks, ..Report::plain(ack) };
-            let before = naive.held.len() as u32;
-            let unknown: Vec<u32> = (naive.una..max).filter(|s| !naive.held.contains(s)).collect();
-            let sound: Vec<u32> = unknown.iter().copied().filter(|&s| !naive.lost(s)).collect();
-            naive.update(&report);
-            let (mut told, found_lost) = (vec![], board.found_lost);
-            let gone = before + board.update_telling(&report, |seq| told.push(seq))
-                - naive.held.len() as u32;
-            assert!(gone <= before, "no more can leave than were there");
-            let arrived = |s: &u32| *s < naive.una || naive.held.contains(s);
-            told.sort_unstable();
-            assert_eq!(
-                told,
-                unknown.into_iter().filter(arrived).collect::<Vec<_>>(),
-                "each is told once"
-            );
-            let lost = sound.iter().filter(|s| !arrived(s) && naive.lost(**s)).count();
-            assert_eq!((board.found_lost - found_lost) as usize, lost, "course {course}, step {i}");
-            if dice >> 56 & 15 == 0 {
-                recoveries += 1;
-                board.begin();
-                naive.resent = naive.una;
-            } else if dice >> 50 & 31 == 0 {
-                timeouts += 1;
-                board.lose_all(max);
-                (naive.all_lost, naive.resent) = (max, naive.una);
-            }
-            assert_eq!((board.una, board.held() as usize), (naive.una, naive.held.len()));
-            assert_eq!(
-                board.sees_loss(),
-                naive.una < max && naive.lost(naive.una),
-                "course {course}, step {i}"
-            );
-            assert_eq!(board.pipe(max), naive.pipe(max), "course {course}, step {i}");
-            let limit = if dice >> 30 & 3 == 0 { naive.una + 20 } else { u32::MAX };
-            let limit = limit.min(max);
-            assert_eq!(board.next_lost(limit), naive.next_lost(limit));
-            assert_eq!(board.next_missing(), naive.next_missing().filter(|&s| s >= naive.una));
-            let next =
-                if dice >> 20 & 1 == 0 { board.next_lost(limit) } else { board.next_missing() };
-            if let Some(seq) = next {
-                again += 1;
-                board.sent_again();
-                naive.resent = seq + 1;
-                assert_eq!(board.pipe(max), naive.pipe(max));
+/// A random course of losses, reordered reports and timeouts, at both.
+#[derive(Default)]
+struct Course {
+    board: Scoreboard,
+    naive: Naive,
+    max: u32,
+    /// The segments that arrived.
+    there: BTreeSet<u32>,
+    /// How often a recovery began, a timer ran out, a segment was sent again.
+    recoveries: u32,
+    timeouts: u32,
+    again: u32,
+    /// Where we are, for messages.
+    at: String,
+}
+
+impl Course {
+    fn step(&mut self, dice: u64) {
+        self.send(dice);
+        let report = self.report(dice);
+        self.update(&report);
+        self.begin_or_lose_all(dice);
+        self.compare();
+        self.send_again(dice);
+    }
+
+    /// Of what is sent, a fifth is lost; repairs of the first holes arrive.
+    fn send(&mut self, dice: u64) {
+        let Course { naive, max, there, .. } = self;
+        let sent = (dice % 12) as u32;
+        there.extend((*max..*max + sent).filter(|s| !mix(*s as u64 ^ dice).is_multiple_of(5)));
+        *max += sent;
+        for _ in 0..dice >> 40 & 3 {
+            let first = (naive.una..*max).find(|s| !there.contains(s));
+            there.extend(first);
+        }
+    }
+
+    /// What the receiver reports now, or an old report that comes late.
+    fn report(&self, dice: u64) -> Report {
+        let Course { naive, max, there, .. } = self;
+        let ack = (naive.una..).find(|s| !there.contains(s)).unwrap().min(*max);
+        let mut blocks = [SackBlock::default(); 3];
+        for (k, block) in blocks.iter_mut().enumerate() {
+            let around = ack + (dice >> (8 + 9 * k)) as u32 % (max - ack + 1);
+            if around > ack && there.contains(&around) {
+                let from = (ack..=around).rev().take_while(|s| there.contains(s)).last().unwrap();
+                let to = (around..).find(|s| !there.contains(s)).unwrap();
+                *block = SackBlock { from, to };
             }
         }
+        let ack = if dice >> 60 == 0 { naive.una } else { ack };
+        Report { blocks, ..Report::plain(ack) }
+    }
+
+    /// Both take the report in. Each segment that arrived is reported once, and those that it shows
+    /// to be lost are counted.
+    fn update(&mut self, report: &Report) {
+        let Course { board, naive, at, .. } = self;
+        let before = naive.held.len() as u32;
+        let unknown: Vec<u32> = (naive.una..self.max).filter(|s| !naive.held.contains(s)).collect();
+        let sound: Vec<u32> = unknown.iter().copied().filter(|&s| !naive.lost(s)).collect();
+        naive.update(report);
+        let (mut told, found_lost) = (vec![], board.found_lost);
+        let gone =
+            before + board.update_telling(report, |seq| told.push(seq)) - naive.held.len() as u32;
+        assert!(gone <= before, "no more can leave than were there");
+        let arrived = |s: &u32| *s < naive.una || naive.held.contains(s);
+        told.sort_unstable();
+        let expected = unknown.into_iter().filter(arrived).collect::<Vec<_>>();
+        assert_eq!(told, expected, "each is told once");
+        let lost = sound.iter().filter(|s| !arrived(s) && naive.lost(**s)).count();
+        assert_eq!((board.found_lost - found_lost) as usize, lost, "{at}");
+    }
+
+    fn begin_or_lose_all(&mut self, dice: u64) {
+        if dice >> 56 & 15 == 0 {
+            self.recoveries += 1;
+            self.board.begin();
+            self.naive.resent = self.naive.una;
+        } else if dice >> 50 & 31 == 0 {
+            self.timeouts += 1;
+            self.board.lose_all(self.max);
+            (self.naive.all_lost, self.naive.resent) = (self.max, self.naive.una);
+        }
+    }
+
+    fn compare(&self) {
+        let Course { board, naive, max, at, .. } = self;
+        assert_eq!((board.una, board.held() as usize), (naive.una, naive.held.len()));
+        assert_eq!(board.sees_loss(), naive.una < *max && naive.lost(naive.una), "{at}");
+        assert_eq!(board.pipe(*max), naive.pipe(*max), "{at}");
+    }
+
+    fn send_again(&mut self, dice: u64) {
+        let Course { board, naive, max, .. } = self;
+        let limit = if dice >> 30 & 3 == 0 { naive.una + 20 } else { u32::MAX };
+        let limit = limit.min(*max);
+        assert_eq!(board.next_lost(limit), naive.next_lost(limit));
+        assert_eq!(board.next_missing(), naive.next_missing().filter(|&s| s >= naive.una));
+        let next = if dice >> 20 & 1 == 0 { board.next_lost(limit) } else { board.next_missing() };
+        if let Some(seq) = next {
+            self.again += 1;
+            board.sent_again();
+            naive.resent = seq + 1;
+            assert_eq!(board.pipe(*max), naive.pipe(*max));
+        }
+    }
+}
+
+#[test]
+fn the_counters_are_the_rfcs_procedures() {
+    let (mut recoveries, mut timeouts, mut again) = (0, 0, 0);
+    for number in 0..60u64 {
+        let mut course = Course::default();
+        for i in 0..300u64 {
+            course.at = format!("course {number}, step {i}");
+            course.step(mix(number << 20 | i));
+        }
+        recoveries += course.recoveries;
+        timeouts += course.timeouts;
+        again += course.again;
     }
     assert!(recoveries > 500 && timeouts > 200 && again > 1_000, "{recoveries} {timeouts} {again}");
 }
