@@ -121,7 +121,8 @@ address. One run a row, presets `auto`.
 - Memory: what the gateway took more than before the flood, and at most, as stated. That bound
   is above what is laid out at the start, with 256 kB for pages.
 
-| queue | flow key | flood, kpps | users before | during | worst | starved | memory took | may take |
+| queue | flow key | flood, kpps | users before | during | worst | starved | memory took \
+| may take |
 |---|---|---|---|---|---|---|---|---|";
 
 /// The line, in bit/s.

@@ -75,7 +75,9 @@ These users are simpler than the simulator's CUBIC: compare cells of a row, and 
 - *`ways=1`*: each flow has one place, where `auto` has sets of eight.
 - A dash: the bench cannot tell which flows share a place.
 
-| queue | places change | no flood | random: first second | all | guessed | watched: first second | all | last 5 s | the worst user | secret: all | last 5 s |
+| queue | places change | no flood | random: first second | all \
+| guessed | watched: first second \
+| all | last 5 s | the worst user | secret: all | last 5 s |
 |---|---|---|---|---|---|---|---|---|---|---|---|";
 
 fn main() {

@@ -201,7 +201,10 @@ macro_rules! metrics {
         $(#[$meta:meta])*
         pub struct $name:ident, sampled by $sample:ident: $(
             { $( $(#[$plain:meta])* $field:ident: $type:ty, )* }
-            [ $( $(#[$serde:meta])* $metric:ident: $kind:ty = $shape:ident, $unit:literal, $pool:ident, $what:literal; )* ]
+            [ $(
+                $(#[$serde:meta])* $metric:ident: $kind:ty =
+                    $shape:ident, $unit:literal, $pool:ident, $what:literal;
+            )* ]
         )*
     ) => {
         $(#[$meta])*
@@ -258,7 +261,9 @@ macro_rules! metrics {
             /// The metric called `name`, if it is one figure and is known.
             pub fn figure(&self, name: &str) -> Option<$crate::Figure> {
                 match name {
-                    $( $( stringify!($metric) => $crate::metric::Pooled::figure(&self.$metric), )* )*
+                    $($(
+                        stringify!($metric) => $crate::metric::Pooled::figure(&self.$metric),
+                    )*)*
                     _ => None,
                 }
             }

@@ -198,7 +198,8 @@ proptest! {
             expected.push((2 * i + 2, key, behind, value.to_string()));
         }
         let doc = TomlDocument { file: "s.toml", text: &text, sets: &[] };
-        let TomlValue::Table(entries) = doc.read().unwrap().kind else { panic!("a root is a table") };
+        let kind = doc.read().unwrap().kind;
+        let TomlValue::Table(entries) = kind else { panic!("a root is a table") };
         let place = |origin| match doc.place(origin) {
             Place::Line { line, column, .. } => (line, column),
             other => panic!("{other:?}"),

@@ -1,7 +1,7 @@
 //! Meters beside the counters. Each is one struct, which watches what it needs of the packets and
 //! yields figures of flows and groups. To add one, write it here and list it in `observers!`. Give
-//! its figures a place in [`Observed`] or [`GroupObserved`]. No other file of the simulator changes;
-//! docs/contribute/metric.md goes through it.
+//! its figures a place in [`Observed`] or [`GroupObserved`]. No other file of the simulator
+//! changes; docs/contribute/metric.md goes through it.
 use tidegate::Span;
 
 use crate::measure::plan::Plan;
