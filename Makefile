@@ -188,6 +188,7 @@ validate-linux: build ## Linux's own queues in a User-Mode Linux kernel beside o
 	  [ -z "$${need-}" ] || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$need; }
 	validation/linux/build.sh
 	python3 validation/linux/run.py
+	python3 validation/linux/lines.py
 	python3 validation/linux.py
 
 validate-spoofed: test-deps ## Forged sources: what users are left with behind every queue, and the memory it takes; root, a quarter of an hour
