@@ -57,7 +57,7 @@ def script(found):
     ]
     for name, of in found.items():
         for rate, line in of.items():
-            bits = re.sub(r" (.)bit/s", r"\1bit", rate.replace("Gbit", "gbit").replace("Mbit", "mbit"))
+            bits = rate.replace(" ", "").removesuffix("/s")
             text += [
                 "tc qdisc replace dev v0 root handle 1: htb default 1 || echo @error htb",
                 f"tc class replace dev v0 parent 1: classid 1:1 htb rate {bits} || echo @error class",

@@ -156,16 +156,16 @@ impl TcWords<'_> {
     fn burst(&self, unit: &str) -> Option<u64> {
         let size = |name| self.config.get(name)?.parse::<Size>().ok();
         let (min, max) = (size("min")?, size("max")?);
-        Some(match unit {
+        match unit {
             "bytes" => {
                 let (average, least) = (self.link.mean_packet.get(), self.bytes(min));
                 let burst = (2 * least + self.bytes(max)) / (3 * average) + 1;
                 let bits = u64::BITS - self.bytes(max).leading_zeros();
                 let fits = bits + weight_bits(burst, least as f64 / average as f64)? < WORD;
-                return fits.then_some(burst);
+                fits.then_some(burst)
             }
-            _ => (2 * self.in_packets(min) + self.in_packets(max)) / 3 + 1,
-        })
+            _ => Some((2 * self.in_packets(min) + self.in_packets(max)) / 3 + 1),
+        }
     }
 
     fn divisor(&self, name: &str) -> Option<u64> {

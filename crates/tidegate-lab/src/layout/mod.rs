@@ -250,14 +250,14 @@ impl SeedPlan {
     }
 
     /// What each flow could have, its fair share in bit/s being in `shares`.
-    pub fn claims(&self, scenario: &Scenario, shares: &[f64]) -> Vec<FairShare> {
+    pub fn entitlements(&self, scenario: &Scenario, shares: &[f64]) -> Vec<FairShare> {
         let (from, to) = (Time::ZERO + scenario.run.warmup, Time::ZERO + scenario.run.duration);
-        let claim = |(flow, &rate): (&PlannedFlow, &f64)| {
+        let entitled = |(flow, &rate): (&PlannedFlow, &f64)| {
             let sends = scenario.groups[flow.group as usize].source.always_sends();
             let runs = flow.start <= from && flow.stop >= to && flow.data.is_none();
             FairShare { rate, throughout: sends && runs }
         };
-        self.flows.iter().zip(shares).map(claim).collect()
+        self.flows.iter().zip(shares).map(entitled).collect()
     }
 }
 

@@ -7,8 +7,9 @@ use tidegate_report::{Aggregate, Bottleneck, Conduct, Document, Figure, GroupSam
 
 use super::configs::Chosen;
 use super::delays::DelayNumbers;
+use super::flows::{Gaps, OfFlow};
 use super::job::Job;
-use super::sample::{Gaps, LinkSample, OfFlow, Sample};
+use super::sample::{LinkSample, Sample};
 use super::settled;
 use super::stats::{figure, figure_of_some, part, rare, skewed};
 use crate::spec::QueueSpec;

@@ -152,7 +152,7 @@ pub(crate) fn replicate(
     let mut network = layout::network(scenario, &plan, seed, &forged, build).map_err(invalid)?;
     queue.links.iter().filter_map(Chosen::config).for_each(|config| network.ask(config.asks()));
     network.idle_ways(plan.idle_ways(scenario));
-    network.fair_shares(plan.claims(scenario, &shares));
+    network.fair_shares(plan.entitlements(scenario, &shares));
     let outcome = simulate(network, what, seed, news)?;
     let sample = Sample::new(&plan, &shares, &outcome, job.flows);
     news.cell();

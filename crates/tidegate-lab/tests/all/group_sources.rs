@@ -10,27 +10,12 @@ const DUMBBELL: &str = concat!(
     part!(flood)
 );
 
-const GRAPH: &str = r#"
-[network]
-kind = "graph"
-
-[[link]]
-from = "A"
-to = "B"
-rate = "45 Mbit/s"
-limit = "200 kB"
-
-[[link]]
-from = "C"
-to = "D"
-rate = "45 Mbit/s"
-
-[[group]]
-name = "tcp"
-source = "newreno"
-from = "A"
-to = "B"
-"#;
+const GRAPH: &str = concat!(
+    part!(one_link),
+    "\n[[link]]\nfrom = \"C\"\nto = \"D\"\nrate = \"45 Mbit/s\"\n",
+    part!(tcp),
+    "from = \"A\"\nto = \"B\"\n"
+);
 
 const FLOOD: &str = "source = \"cbr\"\nrate = \"20 Mbit/s\"";
 

@@ -8,8 +8,8 @@ macro_rules! part {
     (dumbbell) => {
         "\n[network]\nrate = \"10 Mbit/s\"\nlimit = \"100 packets\"\n"
     };
-    // Links from A to B, which has a queue, and from B to C.
-    (graph) => {
+    // A link from A to B, which has a queue.
+    (one_link) => {
         r#"
 [network]
 kind = "graph"
@@ -19,12 +19,11 @@ from = "A"
 to = "B"
 rate = "45 Mbit/s"
 limit = "200 kB"
-
-[[link]]
-from = "B"
-to = "C"
-rate = "45 Mbit/s"
 "#
+    };
+    // That, and a link from B to C.
+    (graph) => {
+        concat!(part!(one_link), "\n[[link]]\nfrom = \"B\"\nto = \"C\"\nrate = \"45 Mbit/s\"\n")
     };
     (red) => {
         "\n[queue]\nname = \"red\"\n"
