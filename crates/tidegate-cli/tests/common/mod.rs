@@ -164,11 +164,16 @@ impl Home {
         self.gate(&[&public]).refused(2, &[&format!("{flag} <")]);
 
         let refused = |text: &str, words: [&str; 2]| self.gate_by_file(text).refused(2, &words);
-        let place = |key: &str| format!("gate.toml:1:{}: {key}", key.len() + " = \"".len());
-        let address = format!("{option} = \"[::]:{port}\"");
-        refused(&address, [&format!("{} = [::]:{port}", place(option)), &key]);
-        refused(&format!("{option} = \"here\""), [&format!("{} = here", place(option)), example]);
-        refused(&format!("{key} = true"), [&place(&key), &format!("there is no `{option}`")]);
+        let place = |before: &str, key: &str| format!("gate.toml:1:{}: {key}", before.len() + 1);
+        let (quoted, plain) = (format!("{option} = \""), format!("{key} = "));
+        let address = format!("{quoted}[::]:{port}\"");
+        let at_option = place(&quoted, option);
+        refused(&address, [&format!("{at_option} = [::]:{port}"), &key]);
+        refused(&format!("{quoted}here\""), [&format!("{at_option} = here"), example]);
+        refused(
+            &format!("{plain}true"),
+            [&place(&plain, &key), &format!("there is no `{option}`")],
+        );
     }
 }
 
