@@ -95,9 +95,12 @@ fn same_seed_same_bytes() {
 fn what_is_wrong_is_said() {
     let home = Home::new();
     let bytes = std::fs::read(home.path("capture.pcapng")).unwrap();
+    home.write("empty.pcap", "");
+    home.write("letter.txt", "Dear reader, this is not a capture.");
+    home.write("head.pcapng", &bytes[..200]);
     home.write("cut.pcapng", &bytes[..bytes.len() - 10]);
     home.write("arp.pcap", arp());
-    let cases: [(&[&str], &[&str]); 8] = [
+    let cases: [(&[&str], &[&str]); 14] = [
         (
             &["cut.pcapng", "--rate", "10mbit"],
             &["cut.pcapng: one direction only", "Only a part was read", "the file ends"],
@@ -105,11 +108,17 @@ fn what_is_wrong_is_said() {
         (&["arp.pcap", "--rate", "10mbit"], &["arp.pcap: no IP packets in it"]),
         (&["capture.pcapng"], &["--rate"]),
         (&["capture.pcapng", "--rate", "0mbit"], &["rate", "0"]),
+        (&["capture.pcapng", "--rate", "100"], &["a rate needs a unit, as in \"10 Mbit/s\""]),
+        (&["capture.pcapng", "--rate", "100mbps"], &["ambiguous"]),
+        (&["capture.pcapng", "--rate", "-1mbit"], &["cannot be negative"]),
         (
             &["capture.pcapng", "--rate", "10mbit"],
             &["capture.pcapng: one direction only", "--one-direction"],
         ),
         (&["no.pcap", "--rate", "1mbit"], &["cannot open `no.pcap`"]),
+        (&["empty.pcap", "--rate", "1mbit"], &["empty.pcap: the file is empty"]),
+        (&["letter.txt", "--rate", "1mbit"], &["letter.txt: neither pcap nor pcapng"]),
+        (&["head.pcapng", "--rate", "1mbit"], &["head.pcapng"]),
         (&["capture.pcapng", "--rate", "1mbit", "--queue", "dr"], &["did you mean `drr`"]),
         (&["capture.pcapng", "--rate", "1mbit", "--seeds", "1"], &["must lie in 2 to 100"]),
     ];
