@@ -40,7 +40,7 @@ fn check_sorting(data: &[u8], seen: &Seen, dice: &mut Rng) {
     let built: Vec<Class> = classes.iter().map(Asked::build).collect();
     let list: Vec<Prefix> = allowed.iter().map(written).collect();
     let frame = Frame::parse(LinkType::Ethernet, data, data.len() as u32);
-    let sorted = Sorter::new(hasher, Overhead::Ethernet, &built, &list).sort(&frame, data);
+    let sorted = Sorter::new(hasher, Overhead::ETHERNET, &built, &list).sort(&frame, data);
     let class = classes.iter().position(|class| class.takes(seen)).unwrap_or(classes.len()) as u16;
     let expected = Packet { flow: hasher.hash(&seen.ends), class, ecn: seen.ecn, ..sorted.packet };
     assert_eq!(

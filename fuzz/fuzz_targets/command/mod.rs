@@ -8,8 +8,8 @@ pub mod keys;
 pub mod link;
 #[path = "../../../crates/tidegate-cli/src/command/gate/notes.rs"]
 pub mod notes;
-#[path = "../../../crates/tidegate-cli/src/command/gate/scrape.rs"]
-pub mod scrape;
+#[path = "../../../crates/tidegate-cli/src/command/gate/served.rs"]
+pub mod served;
 #[path = "../../../crates/tidegate-cli/src/command/gate/source.rs"]
 pub mod source;
 
