@@ -64,6 +64,8 @@ test: ## Format, lints, supply chain and every test
 	@# While one fetches another compiles.
 	$(MAKE) --no-print-directory --jobs 3 test-deps cbindgen lint deny
 	cargo check --locked -p tidegate-wasm
+	@# Nothing is linked, so the fuzzer itself need not be compiled.
+	CUSTOM_LIBFUZZER_PATH=/dev/null cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target
 	tools/tests.sh
 
 package: ## The published crates, packed and built as a user gets them, and used in a crate of its own
