@@ -1,12 +1,12 @@
 //! What a bottleneck costs a packet above its queue alone: 1000-byte packets of a thousand flows at
 //! 10 Gbit/s, at nine tenths of the link's rate and at twice that rate.
 //!
-//! The queue alone is asked whenever the link comes free, as the bottleneck asks it: also when it
-//! turns out to be empty, so that the queue knows. The bottleneck is offered the same packets and
-//! polled after each pair until it has nothing. Payloads have 24 bytes, as a `Vec` has. The two take
-//! turns, batch by batch, so that what else the machine does meets both. The figure is the median of
-//! their differences, with the quartiles. Beside it stands what the same bottleneck costs above a
-//! queue that is never asked in vain.
+//! The queue alone is polled whenever the link comes free, as the bottleneck does: also when it is
+//! empty, so that it knows. The bottleneck is offered the same packets and polled after each pair
+//! until it has nothing. Payloads have 24 bytes, as a `Vec` has. The two take turns, batch by batch,
+//! so that what else the machine does meets both. The figure is the median of their differences,
+//! with the quartiles. Beside it stands what the same bottleneck costs above a queue that is never
+//! polled in vain.
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a benchmark measures")]
 #![allow(missing_docs, reason = "criterion's macros write undocumented functions")]
 use std::hint::black_box;
@@ -30,12 +30,12 @@ trait Subject {
     fn pair(&mut self, at: [Time; 2], packets: [Packet; 2]);
 }
 
-/// A queue alone, asked as often as a link at 10 Gbit/s would.
+/// A queue alone, polled as often as a link at 10 Gbit/s would.
 struct Bare {
     queue: AnyQueue,
     /// When the link comes free; `None` when it is, and the queue knows.
     free: Option<u64>,
-    /// Whether an empty queue is asked, too.
+    /// Whether an empty queue is polled, too.
     in_vain: bool,
 }
 
@@ -151,8 +151,8 @@ fn above_the_queue(c: &mut Criterion) {
             let [low, middle, high] = above(&mut bare, &mut whole);
             let [.., least, _] = above(&mut never_in_vain, &mut whole);
             println!(
-                "{name}, {called}: {middle:.1} ns a packet above the queue ({low:.1} to {high:.1}), \
-                 {least:.1} above one that is never asked in vain"
+                "{name}, {called}: {middle:.1} ns a packet above the queue \
+                 ({low:.1} to {high:.1}), {least:.1} above one that is never polled in vain"
             );
         }
         group.finish();
