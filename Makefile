@@ -100,7 +100,11 @@ test-slurm: test-deps ## Studies through a real Slurm of one node (root; not par
 .PHONY: wheel test-python test-slurm
 
 .PHONY: test-deps lint-deps supply-deps
-lint-deps:
+RUFF := 0.17.6
+
+lint-deps: supply-deps
+	@[ "$$(target/ruff/bin/ruff --version 2>/dev/null)" = "ruff $(RUFF)" ] || { python3 -m venv --clear target/ruff && \
+	  target/ruff/bin/pip install --quiet --disable-pip-version-check --only-binary :all: ruff==$(RUFF); }
 	@rustup component add rustfmt clippy >/dev/null 2>&1 || cargo fmt --version && cargo clippy --version
 
 supply-deps:
@@ -149,13 +153,15 @@ docs: ## The book, with a search and its links checked: out/docs/index.html
 	tools/links.py --site out/docs
 	@printf '\nOpen this in a browser:\n  %s\n' "$(CURDIR)/out/docs/index.html"
 
-lint: lint-deps supply-deps ## Layout, clippy, circles of imports, lengths of lines and files, links and words of documents
+lint: lint-deps ## Layout, clippy, ruff, circles of imports, lengths of lines and files, links and words of documents
 	cargo fmt --all --check
 	tools/circles.py
 	tools/features.py
 	tools/shape.py
 	tools/links.py
 	tools/words.py
+	target/ruff/bin/ruff format --quiet --check || { echo "lay it out: target/ruff/bin/ruff format" >&2; exit 1; }
+	target/ruff/bin/ruff check --quiet
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
 bench: ## ns per packet of every queue, and the simulator's speed

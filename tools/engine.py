@@ -10,7 +10,9 @@ import gzip
 import sys
 from pathlib import Path
 
-HEAD = "// The simulator as WebAssembly, packed by gzip and written as base64. `make wasm` makes it.\n"
+HEAD = (
+    "// The simulator as WebAssembly, packed by gzip and written as base64. `make wasm` makes it.\n"
+)
 
 
 def main():

@@ -33,7 +33,9 @@ def main():
                 print(f"{package} alone: {crate} has [{has}], in tests [{wanted}]")
                 others += 1
     if others:
-        print("crates/tidegate-features/Cargo.toml or the package's own can ask for what is missing.")
+        print(
+            "crates/tidegate-features/Cargo.toml or the package's own can ask for what is missing."
+        )
     sys.exit(others > 0)
 
 

@@ -24,7 +24,9 @@ RULES = tomllib.loads((ROOT / "tools/words.toml").read_text())
 OVERRULED = re.compile(r"<!-- words: (.*?)-->", re.S)
 DOC = re.compile(r"\s*//[/!] ?(.*)")
 REMARK = re.compile(r"\s*// words:(.*)")
-SOURCES = [f"crates/*/{part}/*.rs" for part in ("src", "tests", "benches", "examples")] + ["fuzz/*.rs"]
+SOURCES = [f"crates/*/{part}/*.rs" for part in ("src", "tests", "benches", "examples")] + [
+    "fuzz/*.rs"
+]
 MARKER = re.compile(r"\s*(?:[-*+]|\d+\.)\s+")
 
 

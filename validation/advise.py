@@ -76,10 +76,12 @@ CASES = (
 )
 
 
-def run(*words, check=True, **more):
-    done = subprocess.run(words, capture_output=True, text=True, **more)
+def run(line, *words, check=True):
+    """Runs a command: a line, split at its spaces, and words that may have some."""
+    words = [*line.split(), *map(str, words)]
+    done = subprocess.run(words, capture_output=True, text=True)
     if check and done.returncode:
-        raise SystemExit(f"{' '.join(map(str, words))} failed:\n{done.stderr}")
+        raise SystemExit(f"{' '.join(words)} failed:\n{done.stderr}")
     return done
 
 
@@ -99,21 +101,23 @@ class Net:
     def of(self, name):
         return f"tga-{self.pid}-{name}"
 
-    def inside(self, name, *words, **more):
-        return run("ip", "netns", "exec", self.of(name), *map(str, words), **more)
+    def inside(self, name, line, **more):
+        return run(f"ip netns exec {self.of(name)} {line}", **more)
 
-    def start(self, name, *words, **more):
-        words = ["ip", "netns", "exec", self.of(name), *map(str, words)]
-        process = subprocess.Popen(words, preexec_fn=first, **more)
+    def start(self, name, program, line, *words, **more):
+        """Begins a program: its path, a line as `run` has it, and words that may have spaces."""
+        command = ["ip", "netns", "exec", self.of(name), program, *line.split(), *words]
+        process = subprocess.Popen(command, preexec_fn=first, **more)
         self.processes.append(process)
         return process
 
     def cable(self, a, a_if, b, b_if):
-        run("ip", "-n", self.of(a), "link", "add", a_if, "type", "veth", "peer", "name", b_if, "netns", self.of(b))
+        peer = f"peer name {b_if} netns {self.of(b)}"
+        run(f"ip -n {self.of(a)} link add {a_if} type veth {peer}")
         for name, device in ((a, a_if), (b, b_if)):
-            self.inside(name, "ethtool", "-K", device, "gro", "off", "gso", "off", "tso", "off", "tx", "off", check=False)
-            self.inside(name, "sysctl", "-qw", f"net.ipv6.conf.{device}.disable_ipv6=1")
-            run("ip", "-n", self.of(name), "link", "set", device, "up")
+            self.inside(name, f"ethtool -K {device} gro off gso off tso off tx off", check=False)
+            self.inside(name, f"sysctl -qw net.ipv6.conf.{device}.disable_ipv6=1")
+            run(f"ip -n {self.of(name)} link set {device} up")
 
     def __enter__(self):
         try:
@@ -125,28 +129,36 @@ class Net:
 
     def build(self):
         for name in NAMES:
-            run("ip", "netns", "add", self.of(name))
+            run(f"ip netns add {self.of(name)}")
         self.cable("near", "eth0", "router", "r0")
         self.cable("far", "eth0", "delay", "west")
         self.cable("delay", "east", "router", "r1")
         self.cable("router", "r3", "gate", "west")
         self.cable("gate", "east", "server", "eth0")
-        address = lambda name, device, text: run("ip", "-n", self.of(name), "address", "add", text, "dev", device)
+
+        def address(name, device, text):
+            run(f"ip -n {self.of(name)} address add {text} dev {device}")
+
         hosts = self.case.near + self.case.floods + 1
         for n in range(hosts):
             address("near", "eth0", f"10.78.1.{n + 1}/24")
         for n in range(max(1, self.case.far)):
             address("far", "eth0", f"10.78.2.{n + 1}/24")
-        for device, text in (("r0", "10.78.1.254/24"), ("r1", "10.78.2.254/24"), ("r3", "10.78.0.1/24")):
+        for device, text in (
+            ("r0", "10.78.1.254/24"),
+            ("r1", "10.78.2.254/24"),
+            ("r3", "10.78.0.1/24"),
+        ):
             address("router", device, text)
         for host in (SERVER, SERVER_ECN):
             address("server", "eth0", f"{host}/24")
-        self.inside("router", "sysctl", "-qw", "net.ipv4.ip_forward=1")
+        self.inside("router", "sysctl -qw net.ipv4.ip_forward=1")
         for name, via in (("near", "10.78.1.254"), ("far", "10.78.2.254"), ("server", "10.78.0.1")):
-            run("ip", "-n", self.of(name), "route", "add", "default", "via", via)
-            self.inside(name, "sysctl", "-qw", f"net.ipv4.tcp_ecn={int(self.case.ecn)}", "net.ipv4.tcp_no_metrics_save=1")
+            run(f"ip -n {self.of(name)} route add default via {via}")
+            ecn = f"net.ipv4.tcp_ecn={int(self.case.ecn)}"
+            self.inside(name, f"sysctl -qw {ecn} net.ipv4.tcp_no_metrics_save=1")
             # A socket that began with bbr would be paced for good; each asks for cubic itself.
-            self.inside(name, "sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno")
+            self.inside(name, "sysctl -qw net.ipv4.tcp_congestion_control=reno")
         self.introduce()
 
     def introduce(self):
@@ -155,9 +167,10 @@ class Net:
             ("router", "r3", "server", "eth0", (SERVER, SERVER_ECN)),
             ("server", "eth0", "router", "r3", ("10.78.0.1",)),
         ):
-            mac = self.inside(b, "cat", f"/sys/class/net/{b_if}/address").stdout.strip()
+            mac = self.inside(b, f"cat /sys/class/net/{b_if}/address").stdout.strip()
             for host in hosts:
-                run("ip", "-n", self.of(a), "neigh", "replace", host, "lladdr", mac, "dev", a_if, "nud", "permanent")
+                known = f"neigh replace {host} lladdr {mac}"
+                run(f"ip -n {self.of(a)} {known} dev {a_if} nud permanent")
 
     def stop(self, process, how=signal.SIGINT):
         if process.poll() is None:
@@ -173,15 +186,14 @@ class Net:
         for process in self.processes:
             self.stop(process)
         for name in NAMES:
-            run("ip", "netns", "delete", self.of(name), check=False)
+            run(f"ip netns delete {self.of(name)}", check=False)
 
 
-def gate(net, name, *words):
+def gate(net, name, line, *words):
     """A gate between west and east, once it has taken over."""
-    process = net.start(
-        name, TIDEGATE, "gate", "--in", "west", "--out", "east", *words,
-        "--drain", "0s", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )
+    line = f"gate --in west --out east --drain 0s {line}"
+    outputs = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    process = net.start(name, TIDEGATE, line, *words, **outputs)
     time.sleep(1.0)
     if process.poll() is not None:
         raise SystemExit(f"the gate ended: {process.stderr.read()}")
@@ -192,25 +204,27 @@ def gate(net, name, *words):
 def stage(net, queue, home, what):
     """Lets all senders send through a gate with `queue`. What each got in bytes, between the times measured."""
     case = net.case
-    line = ["--rate", f"{case.rate}mbit", "--queue", queue, "--delay", f"{case.delay}ms"]
+    line = f"--rate {case.rate}mbit --queue {queue} --delay {case.delay}ms"
     capture = home / f"{what}.pcapng"
-    if what == "now" and case.spot == "record":
-        line += ["--record", str(capture)]
-    gates = [gate(net, "gate", *line)]
+    record = ["--record", capture] if what == "now" and case.spot == "record" else []
+    gates = [gate(net, "gate", line, *record)]
     if case.far:
-        gates.append(gate(net, "delay", "--rate", "1gbit", "--queue", "drop_tail", "--delay", f"{case.further}ms"))
+        gates.append(gate(net, "delay", f"--rate 1gbit --queue drop_tail --delay {case.further}ms"))
     dump = None
     if what == "now" and case.spot != "record":
         name, device = ("router", "r3") if case.spot == "before" else ("server", "eth0")
-        dump = net.start(name, "tcpdump", "-q", "-i", device, "-s", "96", "-B", "16384", "-w", str(capture), "ip",
-                         stderr=subprocess.DEVNULL)
-    sink = net.start("server", sys.executable, __file__, "--role", "sink", stdout=subprocess.PIPE, text=True)
+        line = f"-q -i {device} -s 96 -B 16384 ip -w"
+        dump = net.start(name, "tcpdump", line, capture, stderr=subprocess.DEVNULL)
+
+    def script(name, role, *words, **more):
+        return net.start(name, sys.executable, "", __file__, "--role", role, *words, **more)
+
+    sink = script("server", "sink", stdout=subprocess.PIPE, text=True)
     time.sleep(0.7)
-    senders = [net.start("near", sys.executable, __file__, "--role", "near", "--setting", json.dumps(case.__dict__))]
-    if case.far:
-        senders.append(net.start("far", sys.executable, __file__, "--role", "far", "--setting", json.dumps(case.__dict__)))
-    if case.flood:
-        senders.append(net.start("near", sys.executable, __file__, "--role", "flood", "--setting", json.dumps(case.__dict__)))
+    roles = [("near", "near")] + [("far", "far")] * bool(case.far)
+    roles += [("near", "flood")] * bool(case.flood)
+    setting = json.dumps(case.__dict__)
+    senders = [script(name, role, "--setting", setting) for name, role in roles]
     for process in senders:
         process.wait(LASTS + 30)
     got = json.loads(sink.communicate(timeout=30)[0])
@@ -297,11 +311,15 @@ def stream(source, port, server, start, end, amount=None):
 def users(case, net, count):
     start = time.monotonic()
     end = start + LASTS
-    jobs = [(stream, f"10.78.{net}.{n + 1}", 40000 + n, SERVER, start + USERS_FROM + 0.05 * n, end) for n in range(count)]
+    jobs = [
+        (stream, f"10.78.{net}.{n + 1}", 40000 + n, SERVER, start + USERS_FROM + 0.05 * n, end)
+        for n in range(count)
+    ]
     if net == 1 and case.transfers:
         dice, at, n = random.Random(7), start + 1.0, 0
+        mine = f"10.78.1.{case.near + case.floods + 1}"
         while at < end - 0.5:
-            jobs.append((stream, f"10.78.1.{case.near + case.floods + 1}", 20000 + n, SERVER, at, end, 60_000))
+            jobs.append((stream, mine, 20000 + n, SERVER, at, end, 60_000))
             at, n = at + dice.expovariate(case.transfers), n + 1
     threads = [threading.Thread(target=job[0], args=job[1:], daemon=True) for job in jobs]
     for thread in threads:
@@ -345,14 +363,20 @@ def shares(case, got):
     each = [b for name, b in got["bytes"].items() if name.startswith("user")]
     each += [0.0] * (case.near + case.far - len(each))
     of = lambda kind: sum(b for name, b in got["bytes"].items() if name.startswith(kind)) / line
-    return {"users": sum(each) / line, "flood": of("udp"), "worst": min(each) / (sum(each) / len(each) or 1)}
+    return {
+        "users": sum(each) / line,
+        "flood": of("udp"),
+        "worst": min(each) / (sum(each) / len(each) or 1),
+    }
 
 
 def promised(advice):
     """The same as `advise` has it, of the advised queue."""
     choice = advice["choice"]["queue"] if advice["choice"] else "drop_tail"
     promise = next(p for p in advice["tried"] if p["queue"] == choice)
-    goes_on = {s["name"]: s for s in advice["senders"] if s["conduct"] in ("users", "quic", "untold")}
+    goes_on = {
+        s["name"]: s for s in advice["senders"] if s["conduct"] in ("users", "quic", "untold")
+    }
     count = sum(s["count"] for s in goes_on.values())
     thin = sum(s["count"] for s in advice["senders"] if s["conduct"] == "thin")
     users = promise["user_bps"]["mean"] * (count + thin) / advice["rate_bps"]
@@ -370,7 +394,9 @@ def try_case(case):
         home = Path(folder)
         before, capture = stage(net, "drop_tail", home, "now")
         asked = time.monotonic()
-        done = run(str(TIDEGATE), "advise", str(capture), "--rate", f"{case.rate}mbit", "--one-direction", "--json", "--out", str(home / "out"))
+        rate = f"{case.rate}mbit"
+        line = [TIDEGATE, "advise", capture, "--rate", rate, "--one-direction", "--json"]
+        done = run("", *line, "--out", home / "out")
         took = time.monotonic() - asked
         advice = json.loads(done.stdout)
         if not advice["tried"]:
@@ -405,7 +431,9 @@ def row(r):
         who,
         str(r["packets"]),
         pc(r["now"]["users"]),
-        pc(r["captured"]["user_bps"]["mean"] * (case.near + case.far) / case.rate / 1e6) if r["captured"]["user_bps"] else "–",
+        pc(r["captured"]["user_bps"]["mean"] * (case.near + case.far) / case.rate / 1e6)
+        if r["captured"]["user_bps"]
+        else "–",
         r["queue"],
         pc(r["said"]["users"]),
         pc(r["gave"]["users"]),
@@ -446,7 +474,9 @@ def evidence(rows):
         f"- One run of each case, {when}. `load` is the machine's: {os.cpu_count()} processors, which other work shared.",
     ]
     if packets < 10**6:
-        lines[0] += "\n  It may take 10 s for 10^6 packets. These captures are too short to show that; [a longer one](../docs/operate/advise.md) does."
+        lines[0] += (
+            "\n  It may take 10 s for 10^6 packets. These captures are too short to show that; [a longer one](../docs/operate/advise.md) does."
+        )
     return lines
 
 

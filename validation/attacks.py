@@ -114,7 +114,9 @@ def conclusion(of, queues):
     return [
         f"**Against up to 16 sources, ECT or not, {len(few)} of {len(autos)} queues leave users at least {ENOUGH} % and the worst {WORST} %**:",
         ", ".join(few) + ".",
-        f"Against 64 sources, too: {', '.join(many)}." if many else "Against 64 sources, too: none.",
+        f"Against 64 sources, too: {', '.join(many)}."
+        if many
+        else "Against 64 sources, too: none.",
     ]
 
 

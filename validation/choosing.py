@@ -19,7 +19,7 @@ from linux import ours as simulated
 from studies import HERE, TIDEGATE
 
 sys.path.insert(0, str(HERE / "linux"))
-from cells import CELLS, shares, starved  # noqa: E402
+from cells import CELLS, shares, starved
 
 PAGE = HERE.parent / "docs" / "study" / "choosing.md"
 TODAY = HERE.parent / "docs" / "study" / "today.md"
@@ -134,7 +134,9 @@ def cheaper(queues):
     least = min(near, key=cost)
     if least is best:
         return []
-    return [f"{price(least)} passes {least['passed']} and costs least among those within {NEAR} of that."]
+    return [
+        f"{price(least)} passes {least['passed']} and costs least among those within {NEAR} of that."
+    ]
 
 
 def in_short(queues):
@@ -182,13 +184,15 @@ def fared(cell):
     with (HERE / "linux" / "results" / "7.3.4.csv").open(newline="") as rows:
         found = shares(csv.DictReader(rows), cell)
     figures = (statistics.mean, min, starved)
-    return {queue: [statistics.mean(map(of, runs)) for of in figures] for queue, runs in found.items()}
+    return {
+        queue: [statistics.mean(map(of, runs)) for of in figures] for queue, runs in found.items()
+    }
 
 
 def linux(cell):
     lines = []
-    for queue, (together, worst, starved) in fared(cell).items():
-        words = f"{100 * together:.0f} % | {100 * worst:.0f} % | {starved:.3g} of {cell.connections}"
+    for queue, (together, worst, below) in fared(cell).items():
+        words = f"{100 * together:.0f} % | {100 * worst:.0f} % | {below:.3g} of {cell.connections}"
         lines.append((-worst, -together, f"| `{queue}` | {words} |"))
     head = ["| Linux's queue | users together | worst user | below a tenth |", "|---|---|---|---|"]
     return head + [text for *_, text in sorted(lines)]
@@ -196,7 +200,10 @@ def linux(cell):
 
 def many():
     """The same of forty floods, by the length of their frames."""
-    lines = ["| floods' frames, B | Linux's queue | users together | worst user | below a tenth |", "|---" * 5 + "|"]
+    lines = [
+        "| floods' frames, B | Linux's queue | users together | worst user | below a tenth |",
+        "|---" * 5 + "|",
+    ]
     for frame, name in FORTY.items():
         lines += [f"| {frame} {line}" for line in linux(CELLS[name])[2:]]
     return lines
@@ -205,7 +212,10 @@ def many():
 def many_of_ours():
     """The same behind some queues of ours, simulated: users together, and the worst of them."""
     queues = ("tide", "ewfq", "fq_codel", "drr", "care")
-    lines = ["| floods' frames, B | " + " | ".join(f"`{q}`" for q in queues) + " |", "|---" * 6 + "|"]
+    lines = [
+        "| floods' frames, B | " + " | ".join(f"`{q}`" for q in queues) + " |",
+        "|---" * 6 + "|",
+    ]
     for frame, name in FORTY.items():
         cell, cells = CELLS[name], []
         fair = cell.rate * cell.connections / (cell.connections + cell.floods)
@@ -218,9 +228,7 @@ def many_of_ours():
 
 def calm(rfc):
     """Where nobody attacks: what the RFC's suite measures of each queue."""
-    cells = {
-        (cell["queue"], cell["test"], cell["cell"]): cell["figures"] for cell in rfc["cells"]
-    }
+    cells = {(cell["queue"], cell["test"], cell["cell"]): cell["figures"] for cell in rfc["cells"]}
     lines = ["| queue | " + " | ".join(title for title, *_ in CALM) + " |"]
     lines.append("|---" * (len(CALM) + 1) + "|")
     rows = []

@@ -43,7 +43,10 @@ VARY = 2  # what runs of their own differ by, in standard deviations
 STEP = "simulated connections get into step, which lets the flood have more; out of step they get as much as here"
 # Why some rows differ: sender.md has the evidence.
 EXPLAINED = {
-    ("cubic", "hhf"): "in part: their first second decides who counts as heavy; by the RFC's rules users get 52",
+    (
+        "cubic",
+        "hhf",
+    ): "in part: their first second decides who counts as heavy; by the RFC's rules users get 52",
     ("reno", "fq_codel"): STEP,
     ("reno", "purge"): "in part: the same; out of step they get 43 to 59",
 }
@@ -229,13 +232,7 @@ def verdict(simulated, runs, scale):
 def protects(part):
     """In a word, of TCP's part of its fair share."""
     return (
-        "yes"
-        if part >= 0.8
-        else "in part"
-        if part >= 0.5
-        else "hardly"
-        if part >= HARDLY
-        else "no"
+        "yes" if part >= 0.8 else "in part" if part >= 0.5 else "hardly" if part >= HARDLY else "no"
     )
 
 

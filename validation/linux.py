@@ -15,7 +15,8 @@ from statistics import fmean, stdev
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "linux"))
-from cells import CELLS, QUEUES, ours as words_of, shares, starved, twin  # noqa: E402
+from cells import CELLS, QUEUES, shares, starved, twin  # noqa: E402
+from cells import ours as words_of  # noqa: E402
 from setups import fewest  # noqa: E402
 
 TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
@@ -46,7 +47,9 @@ def fates(rows, cell, queue):
         for flows in of.values():
             total = lambda what: sum(float(row[what]) for row in flows)
             rate, entered = total("throughput_bps"), total("entered")
-            wait = sum(float(row["delay_ms"]) * float(row["throughput_bps"]) for row in flows) / rate
+            wait = (
+                sum(float(row["delay_ms"]) * float(row["throughput_bps"]) for row in flows) / rate
+            )
             run = rate, wait, total("lost") / entered, total("marked") / entered
             found.setdefault(group, []).append(run)
     return {group: list(zip(*of)) for group, of in found.items()}
@@ -169,7 +172,11 @@ def verdict(cell, name, theirs, us):
 
 
 def floods_of(cell):
-    return "a flood" if cell.floods == 1 else f"{cell.floods} floods of {cell.flood_frame}-byte frames, together"
+    return (
+        "a flood"
+        if cell.floods == 1
+        else f"{cell.floods} floods of {cell.flood_frame}-byte frames, together"
+    )
 
 
 def title(cell):
@@ -186,7 +193,9 @@ def title(cell):
     begin = "Through our gate" if cell.loop == "gate" else "Closed loop"
     begin += f": {cell.connections} connections of {cell.control}{' with ECN' * cell.tcp_ecn}"
     begin += f" and {cell.scalable} of dctcp with ECT(1)" * bool(cell.scalable)
-    flood = f"and {floods_of(cell)} of {cell.times} times the line" if cell.floods else "and no flood"
+    flood = (
+        f"and {floods_of(cell)} of {cell.times} times the line" if cell.floods else "and no flood"
+    )
     back = f"; the queue is on a way back of {cell.back_rate // 1000} kbit/s, {cell.front} on the way there"
     return f"{begin}, begun within {cell.spread_ms} ms, {flood}{back * bool(cell.back_rate)}"
 
@@ -223,7 +232,13 @@ def calm(rows, cell, tidegate):
                     continue
                 if not fmean(runs) or abs(mean / fmean(runs) - 1) > WITHIN[cell.loop]:
                     far.append(title.split(",")[0])
-            row = [name, group, *words, str(len(figures[0])), apart(cell, name, far) if far else "yes"]
+            row = [
+                name,
+                group,
+                *words,
+                str(len(figures[0])),
+                apart(cell, name, far) if far else "yes",
+            ]
             lines.append(f"| {' | '.join(row)} |")
     return lines
 

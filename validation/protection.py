@@ -41,10 +41,15 @@ def per_cent(shares):
 def reasons(cells):
     """What is known of what does not agree, said only as long as it is so."""
     far = {
-        row["queue"] for cell in cells for row in cell["queues"] if not (row["share_within"] and row["worst_within"])
+        row["queue"]
+        for cell in cells
+        for row in cell["queues"]
+        if not (row["share_within"] and row["worst_within"])
     }
     if far != {"drop_tail"}:
-        return [f"No reason is known for what does not agree, behind {', '.join(sorted(far))}."] * bool(far)
+        return [
+            f"No reason is known for what does not agree, behind {', '.join(sorted(far))}."
+        ] * bool(far)
     return [
         "All that does not agree is behind `drop_tail`. There a few packets that find a place decide what a user gets, and one",
         "measured run is one draw of that. Beside BBR users keep more with the kernel's TCP than with ours; alone, and beside a flood,",

@@ -87,7 +87,10 @@ def judged(cells):
         both = [shares(row) for row in users]
         worst.append(min(w for w, _ in both))
         sure.append(min(s for _, s in both))
-        share.append(sum(float(row["throughput_bps"]) for row in users) / sum(float(row["fair_share_bps"]) for row in users))
+        share.append(
+            sum(float(row["throughput_bps"]) for row in users)
+            / sum(float(row["fair_share_bps"]) for row in users)
+        )
         # The two groups meet the same queue: one value for both.
         loss.append(statistics.fmean(float(row["loss_ratio"]) for row in users))
         # Where nothing of them came through in a replication there is no wait to speak of.
@@ -97,7 +100,9 @@ def judged(cells):
         heard.append(1 - float(groups["calls"]["loss_ratio"]))
     passed, starved = sum(s >= WORST for s in sure), sum(w < 0.1 for w in worst)
     good = sum(h >= HEARD for h in heard)
-    cell = lambda values, times=1, digits=0: "{:.{d}f} ± {:.{d}f}".format(*(times * part for part in mean(values)), d=digits)
+    cell = lambda values, times=1, digits=0: "{:.{d}f} ± {:.{d}f}".format(
+        *(times * part for part in mean(values)), d=digits
+    )
     return -passed, (
         f"{passed} | {cell([min(w, 1) for w in worst], 100)} % | {starved} | {cell(share, 100)} % | {cell(wait)} ms | {cell(loss, 100, 1)} % "
         f"| {statistics.median(calls):.0f} ms | {good}"
@@ -141,7 +146,9 @@ def main():
     parser.add_argument("study", nargs="?", type=pathlib.Path, help="what `tidegate sweep` gave")
     study = parser.parse_args().study
     if study and not (study / "summary.csv").exists():
-        parser.error(f"{study}: no summary.csv; run `tidegate sweep docs/tide/fourth.toml --csv --out {study}`")
+        parser.error(
+            f"{study}: no summary.csv; run `tidegate sweep docs/tide/fourth.toml --csv --out {study}`"
+        )
     if study:
         return page(study)
     dice = random.Random(20261127)

@@ -103,7 +103,9 @@ def cell(groups):
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ask.add_argument("--tidegate", default=TIDEGATE, help="the command (default: the release build)")
+    ask.add_argument(
+        "--tidegate", default=TIDEGATE, help="the command (default: the release build)"
+    )
     ask.add_argument("--seeds", type=int, default=10)
     given = ask.parse_args()
     if not 2 <= given.seeds <= 1000:

@@ -226,9 +226,9 @@ def table(mix, measured, scale, quick):
     ]
     for flood in (False, True):
         runs = {}
-        for run in measured:
-            if (run["mix"], run["flood"]) == (mix, flood):
-                runs.setdefault(run["queue"], []).append(run)
+        for taken in measured:
+            if (taken["mix"], taken["flood"]) == (mix, flood):
+                runs.setdefault(taken["queue"], []).append(taken)
         simulated = simulate(mix, flood, list(runs), scale, quick) if runs else {}
         lines += [row(simulated[queue], mean(of)) for queue, of in runs.items()]
     return [*lines, ""]

@@ -16,7 +16,12 @@ from run import OUT, TIDEGATE, boot
 PAGE = Path(__file__).parent.parent / "tc.md"
 LINKS = {"1 Mbit/s": "50 packets", "100 Mbit/s": "1.25 MB", "10 Gbit/s": "50 MB"}
 # By whether `tc` knows the queue, and whether the kernel took the line.
-FATES = {(True, None): "not run", (False, None): "no line", (False, True): "taken", (False, False): "**refused**"}
+FATES = {
+    (True, None): "not run",
+    (False, None): "no line",
+    (False, True): "taken",
+    (False, False): "**refused**",
+}
 HEAD = """# The `tc` lines that we print
 
 Written by `make validate-linux`. `tidegate show QUEUE` and `tidegate advise` say how Linux is asked for a queue. Each line below
@@ -71,7 +76,11 @@ def script(found):
 
 def page(found, told):
     """The page, and whether the kernel took every line that `tc` knows."""
-    unknown = [name for name in found if any("Unknown qdisc" in told[name, rate][1] for rate in found[name])]
+    unknown = [
+        name
+        for name in found
+        if any("Unknown qdisc" in told[name, rate][1] for rate in found[name])
+    ]
     run = {key: took for key, (took, _) in told.items() if key[0] not in unknown}
     verdict = f"The kernel took {sum(run.values())} of {len(run)} lines."
     if unknown:
@@ -79,7 +88,9 @@ def page(found, told):
     kernel = (OUT / "kernel").resolve().name
     text = HEAD.format(
         kernel=f"Linux {kernel}",
-        tc=subprocess.run(["tc", "-V"], check=True, capture_output=True, text=True).stdout.strip().replace("tc utility, ", ""),
+        tc=subprocess.run(["tc", "-V"], check=True, capture_output=True, text=True)
+        .stdout.strip()
+        .replace("tc utility, ", ""),
         verdict=verdict,
         links=" | ".join(LINKS),
         rules="---|" * len(LINKS),

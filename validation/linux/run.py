@@ -114,7 +114,9 @@ def gate(cell, queue):
     words = f"--in g0 --out g1 --rate {cell.rate}bit --queue {queue} --limit 200packets"
     words += f" --mean-packet {FRAME}B --rehash off --duration {cell.duration + 2}s --json"
     otherwise = "{ cat /tmp/gate; echo @error gate; }"
-    return [f"N g env LD_PRELOAD={OUT}/wait.so {TIDEGATE} gate {words} >/tmp/gate 2>&1 || {otherwise} &"]
+    return [
+        f"N g env LD_PRELOAD={OUT}/wait.so {TIDEGATE} gate {words} >/tmp/gate 2>&1 || {otherwise} &"
+    ]
 
 
 def script(cell, queue, run):
@@ -138,7 +140,10 @@ def script(cell, queue, run):
         "N a ip addr add 10.0.1.2/24 dev a0; N r ip addr add 10.0.1.1/24 dev r0; N r ip addr add 10.0.2.1/24 dev r1",
         "N d ip addr add 10.0.2.2/24 dev d0; N d ip addr add 10.0.3.1/24 dev d1; N b ip addr add 10.0.3.2/24 dev b0",
         # More hosts are more addresses.
-        *(f"N a ip addr add 10.0.1.{1 + n}/24 dev a0; N b ip addr add 10.0.3.{1 + n}/24 dev b0" for n in range(2, 1 + cell.hosts)),
+        *(
+            f"N a ip addr add 10.0.1.{1 + n}/24 dev a0; N b ip addr add 10.0.3.{1 + n}/24 dev b0"
+            for n in range(2, 1 + cell.hosts)
+        ),
         "N a ip route add default via 10.0.1.1; N b ip route add default via 10.0.3.1",
         "N r ip route add 10.0.3.0/24 via 10.0.2.2; N d ip route add 10.0.1.0/24 via 10.0.2.1",
         "for n in r d; do N $n sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'; done",
@@ -223,11 +228,7 @@ def rows(cell, name, run, text):
         _, size, mean, median, *fate = got.get(port, (0,) * 7)
         frame = cell.flood_frame if port in floods else FRAME
         offered = sent[port] * frame * 8 / seconds if port in sent else None
-        delays = (
-            [float(ms) - cell.delay_ms for ms in (mean, median)]
-            if int(size)
-            else [None, None]
-        )
+        delays = [float(ms) - cell.delay_ms for ms in (mean, median)] if int(size) else [None, None]
         found.append([names[port], offered, int(size) * 8 / seconds, *delays, *fate])
     figure = lambda value, digits: "" if value is None else f"{value:.{digits}f}"
     return [

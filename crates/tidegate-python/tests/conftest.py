@@ -24,7 +24,9 @@ def command():
     path = os.environ.get("TIDEGATE", str(ROOT / "target/debug/tidegate"))
 
     def call(*arguments):
-        done = subprocess.run([path, *arguments, "--json"], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [path, *arguments, "--json"], capture_output=True, text=True, check=True
+        )
         return json.loads(done.stdout)
 
     return call

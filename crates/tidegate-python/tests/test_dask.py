@@ -45,7 +45,12 @@ def test_batches_are_of_a_second_and_more():
     weights = [0.5, 30.0, 2.0]
     for pace, threads in ((0.1, 2), (1.0, 1), (0.01, 50)):
         found = list(tidegate.dask.batches(missing, weights, lambda: pace, lambda: threads))
-        units = [(case, s) for batch in found for case, first, n in batch for s in range(first, first + n)]
+        units = [
+            (case, s)
+            for batch in found
+            for case, first, n in batch
+            for s in range(first, first + n)
+        ]
         assert units == [(case, s) for case, first, n in missing for s in range(first, first + n)]
         seconds = [sum(weights[case] * n * pace for case, _, n in batch) for batch in found]
         assert min(seconds[:-1], default=1) >= 1 - 1e-9
@@ -56,7 +61,9 @@ def test_batches_are_of_a_second_and_more():
 def test_two_workers_make_the_commands_bytes(client, expected, tmp_path):
     path, whole = expected
     heard = []
-    result = tidegate.dask.sweep(path, client, tmp_path / "out", progress=lambda *news: heard.append(news))
+    result = tidegate.dask.sweep(
+        path, client, tmp_path / "out", progress=lambda *news: heard.append(news)
+    )
     assert (result.run, result.had) == (480, 0) and tables(tmp_path / "out") == whole
     assert heard[-1] == (pytest.approx(1), 480, 480)
     assert json.loads((tmp_path / "out" / "run.json").read_text())["command"] == sys.orig_argv
@@ -158,14 +165,22 @@ def test_the_books_page_on_rented_machines(tmp_path):
 
     path = write(tmp_path)
     path.rename(tmp_path / "rtt.toml")
-    (tmp_path / "rtt.py").write_text(local(re.search(r"^```python\n(.*?)^```", page, re.S | re.M)[1]))
+    (tmp_path / "rtt.py").write_text(
+        local(re.search(r"^```python\n(.*?)^```", page, re.S | re.M)[1])
+    )
     with contextlib.ExitStack() as stack:
         for line in re.findall(r"^    studies/bin/dask (.*)", page, re.M):
             options = ["--no-dashboard"] if line.startswith("sch") else ["--no-nanny"]
             begun = [sys.executable, "-m", "dask", *shlex.split(local(line)), *options]
-            process = stack.enter_context(subprocess.Popen(begun, stderr=subprocess.DEVNULL, cwd=tmp_path))
+            process = stack.enter_context(
+                subprocess.Popen(begun, stderr=subprocess.DEVNULL, cwd=tmp_path)
+            )
             stack.callback(process.terminate)
-        done = subprocess.run([sys.executable, "rtt.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0 and "24 replications run, 0 stored before, in rtt.study" in done.stdout, done
+        done = subprocess.run(
+            [sys.executable, "rtt.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )
+    assert (
+        done.returncode == 0 and "24 replications run, 0 stored before, in rtt.study" in done.stdout
+    ), done
     command("sweep", tmp_path / "rtt.toml", "--out", tmp_path / "command")
     assert tables(tmp_path / "rtt.study") == tables(tmp_path / "command")

@@ -38,7 +38,9 @@ def figures(document):
 def rows(table, queue):
     pyarrow = pytest.importorskip("pyarrow")
     found = pyarrow.table(table).to_pylist()
-    return [{k: v for k, v in row.items() if k != "queue"} for row in found if row["queue"] == queue]
+    return [
+        {k: v for k, v in row.items() if k != "queue"} for row in found if row["queue"] == queue
+    ]
 
 
 @pytest.mark.parametrize("limit", ["100 packets", "50 kB"])
@@ -208,7 +210,11 @@ def marks_all(self, now, packet):
         (wrong(dequeue=lambda self, now: 3), TypeError, "must return a packet or None, not int"),
         (wrong(dequeue=twice), RuntimeError, "is not held: it was sent or dropped before"),
         (wrong(dequeue=drops_sent), RuntimeError, "is not held"),
-        (wrong(enqueue=bad_reason), ValueError, 'reason = "because": must be one of overlimit, early'),
+        (
+            wrong(enqueue=bad_reason),
+            ValueError,
+            'reason = "because": must be one of overlimit, early',
+        ),
         (wrong(enqueue=marks_all), ValueError, "not_ect> cannot be marked; drop it"),
         (tidegate.Discipline(), NotImplementedError, "Discipline has no method enqueue"),
         (wrong(name="sfb"), tidegate.QueueError, "is a queue of the catalog"),

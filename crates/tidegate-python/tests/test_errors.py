@@ -95,7 +95,11 @@ def test_captures_that_cannot_be(tmp_path):
     file.write_bytes(b"no capture at all, but long enough")
     with pytest.raises(tidegate.CaptureError, match="odd.pcap"):
         tidegate.replay(file, "10 Mbit/s", "red")
-    for options in ({"rate": "10"}, {"rate": "1 Mbit/s", "limit": "3 s"}, {"rate": "1 Mbit/s", "flow_key": "colour"}):
+    for options in (
+        {"rate": "10"},
+        {"rate": "1 Mbit/s", "limit": "3 s"},
+        {"rate": "1 Mbit/s", "flow_key": "colour"},
+    ):
         with pytest.raises(tidegate.QueueError):
             tidegate.replay(file, queues="red", **options)
 

@@ -18,8 +18,14 @@ def test_it_runs(path, tmp_path):
     nbformat = pytest.importorskip("nbformat")
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
-    assert all(not cell.outputs for cell in notebook.cells if cell.cell_type == "code"), "no outputs are kept"
-    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert all(not cell.outputs for cell in notebook.cells if cell.cell_type == "code"), (
+        "no outputs are kept"
+    )
+    nbclient.NotebookClient(
+        notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}
+    ).execute()
+    outputs = [
+        output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs
+    ]
     kinds = {kind for output in outputs for kind in output.get("data", {})}
     assert "image/png" in kinds and "text/html" in kinds

@@ -77,7 +77,9 @@ def test_it_gives_the_commands_figures(name, tmp_path, command):
         number = int(flow["label"].split("10.0.0.")[1].split(":")[0])
         assert flow["packets"]["delivered"] == sent[number]
         assert flow["packets"]["dropped"] == dropped.get(number, 0)
-    assert sum(flow["packets"]["dropped"] for flow in document["flows"]) == sum(dropped.values()) > 100
+    assert (
+        sum(flow["packets"]["dropped"] for flow in document["flows"]) == sum(dropped.values()) > 100
+    )
     mean = document["aggregate"]["queue_delay_ms"]["mean"]["mean"]
     assert mean == pytest.approx(sum(waits) / len(waits) / 1e6, rel=1e-9)
 
@@ -87,10 +89,24 @@ def test_packets_keep_who_they_are():
     assert queue.enqueue(5, flow=7, bytes=1500, ecn="ect1", class_=3) == []
     assert queue.enqueue(6, flow=8, bytes=40) == []
     [fate] = queue.enqueue(7, flow=9, bytes=100)
-    assert (fate.kind, fate.reason, fate.packet.flow, fate.packet.id) == ("dropped", "overlimit", 9, 2)
-    assert queue.backlog == queue.backlog and (queue.backlog.packets, queue.backlog.bytes) == (2, 1540)
+    assert (fate.kind, fate.reason, fate.packet.flow, fate.packet.id) == (
+        "dropped",
+        "overlimit",
+        9,
+        2,
+    )
+    assert queue.backlog == queue.backlog and (queue.backlog.packets, queue.backlog.bytes) == (
+        2,
+        1540,
+    )
     packet, fates = queue.dequeue(8)
-    assert (packet.id, packet.flow, packet.bytes, packet.class_, packet.arrived) == (0, 7, 1500, 3, 5)
+    assert (packet.id, packet.flow, packet.bytes, packet.class_, packet.arrived) == (
+        0,
+        7,
+        1500,
+        3,
+        5,
+    )
     assert packet.ecn == "ect1" and packet.ecn_capable and fates == []
     assert queue.dequeue(9)[0].flow == 8 and queue.dequeue(9) == (None, [])
     assert repr(packet) == "<tidegate.Packet 0 of flow 7, 1500 B, ect1>"
@@ -100,7 +116,9 @@ def test_marks_are_told_and_seen():
     queue = tidegate.Queue(
         "red,min=1 packets,max=3 packets,weight=1,ecn=on", rate="1 Mbit/s", limit="9 packets"
     )
-    fates = [fate for now in range(6) for fate in queue.enqueue(now, flow=1, bytes=1000, ecn="ect0")]
+    fates = [
+        fate for now in range(6) for fate in queue.enqueue(now, flow=1, bytes=1000, ecn="ect0")
+    ]
     marked = [fate for fate in fates if fate.kind == "marked"]
     assert marked and all(fate.packet.ecn == "ce" for fate in marked)
     assert "avg" in queue.probe() and queue.params["ecn"] == "on"
@@ -126,13 +144,18 @@ def test_what_cannot_be_is_refused():
         queue.enqueue(9, flow=1, bytes=100)
     with pytest.raises(ValueError, match="bytes = 19: must lie in 20 to 65535"):
         queue.enqueue(10, flow=1, bytes=19)
-    with pytest.raises(ValueError, match="ecn = \"yes\": must be one of not_ect, ect0, ect1, ce"):
+    with pytest.raises(ValueError, match='ecn = "yes": must be one of not_ect, ect0, ect1, ce'):
         queue.enqueue(10, flow=1, bytes=100, ecn="yes")
     with pytest.raises(OverflowError):
         queue.enqueue(10, flow=-1, bytes=100)
     with pytest.raises(TypeError):
         queue.enqueue(10.5, flow=1, bytes=100)
     assert queue.backlog.packets == 0
-    for name, options in [("sbf", {}), ("red,min=x", {}), ("red", {"rate": "10"}), ("red", {"limit": "0 B"})]:
+    for name, options in [
+        ("sbf", {}),
+        ("red,min=x", {}),
+        ("red", {"rate": "10"}),
+        ("red", {"limit": "0 B"}),
+    ]:
         with pytest.raises(tidegate.QueueError):
             tidegate.Queue(name, **({"rate": "1 Mbit/s", "limit": "2 packets"} | options))

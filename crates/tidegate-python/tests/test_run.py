@@ -82,7 +82,11 @@ def test_a_dict_of_all_kinds_is_the_toml_that_it_says():
     }
     read = tomllib.loads(_toml.dumps(everything))
     assert read == everything | {"path": "/a/b"}
-    for bad, why in [({"a": None}, "a: a NoneType"), ({1: 2}, "must be text"), ({"a": {"b": [1j]}}, "a.b: a complex")]:
+    for bad, why in [
+        ({"a": None}, "a: a NoneType"),
+        ({1: 2}, "must be text"),
+        ({"a": {"b": [1j]}}, "a.b: a complex"),
+    ]:
         with pytest.raises(TypeError, match=re.escape(why)):
             _toml.dumps(bad)
     with pytest.raises(ValueError, match="x = nan: must be a finite number"):

@@ -27,7 +27,9 @@ def test_tables_are_the_commands_bytes(grid, tmp_path):
     assert (result.run, result.had, result.directory) == (24, 0, tmp_path / "out")
     assert len(expected) == 3 and tables(tmp_path / "out") == expected
     # The command finds all of it done.
-    assert "All 24 replications were stored already" in command("sweep", path, "--out", tmp_path / "out")
+    assert "All 24 replications were stored already" in command(
+        "sweep", path, "--out", tmp_path / "out"
+    )
 
 
 def test_only_what_is_missing_is_run(grid, tmp_path):
@@ -65,7 +67,9 @@ def test_tables_reach_data_frames(grid, tmp_path):
     means = groups.group_by("cell", "queue", "group").agg(polars.col("share").mean())
     both = summary.join(means, on=["cell", "queue", "group"])
     assert (both["share"] - both["share_right"]).abs().max() < 1e-12 and len(both) == 16
-    assert polars.DataFrame(result.flows).equals(polars.read_parquet(tmp_path / "out/flows.parquet"))
+    assert polars.DataFrame(result.flows).equals(
+        polars.read_parquet(tmp_path / "out/flows.parquet")
+    )
 
 
 def test_a_result_keeps_its_tables(tmp_path):
@@ -93,7 +97,9 @@ def test_text_and_dicts_have_a_directory_as_long_as_their_result(tmp_path, monke
 def test_a_study_shows_itself(tmp_path):
     path = write(tmp_path, GRID.replace("flows = true", "").replace("BLUE", "<b>"))
     result = tidegate.sweep(path, tmp_path / "out")
-    assert repr(result).startswith("grid: 4 cells, 48 rows; 24 replications run, 0 stored before, in ")
+    assert repr(result).startswith(
+        "grid: 4 cells, 48 rows; 24 replications run, 0 stored before, in "
+    )
     assert "drop_tail  tcp" in repr(result) and "network.rate = 1 Mbit/s" in repr(result)
     page = result._repr_html_()
     assert page.count("<tr>") == 5 and "&lt;b&gt;" in page and "<b>" not in page
@@ -108,7 +114,11 @@ def test_progress_is_heard(tmp_path):
     heard = []
     tidegate.sweep(path, tmp_path / "out", progress=lambda *news: heard.append(news))
     fractions, done, of = zip(*heard)
-    assert list(fractions) == sorted(fractions) and 0 < fractions[0] and fractions[-1] == pytest.approx(1)
+    assert (
+        list(fractions) == sorted(fractions)
+        and 0 < fractions[0]
+        and fractions[-1] == pytest.approx(1)
+    )
     assert done[-1] == 24 and set(of) == {24}
     with pytest.raises(ZeroDivisionError):
         tidegate.sweep(path, tmp_path / "other", progress=lambda *_: 1 / 0)
@@ -176,9 +186,13 @@ def test_a_store_filled_by_hand_is_the_same(tmp_path, grid):
     study = Study(*parts)
     store = Store(tmp_path / "out")
     missing = store.missing(study)
-    assert missing == [(case, 1, 3) for case in range(8)] and study.planned == study.replications == 24
+    assert (
+        missing == [(case, 1, 3) for case in range(8)] and study.planned == study.replications == 24
+    )
     assert len(study.weights()) == 8 and study.seconds(missing) > 0
-    results = [study.compute([(case, seed, 1)]) for case in reversed(range(8)) for seed in (3, 1, 2)]
+    results = [
+        study.compute([(case, seed, 1)]) for case in reversed(range(8)) for seed in (3, 1, 2)
+    ]
     store.add(results[:5])
     store.add(results)
     assert store.missing(study) == [] and study.seconds([]) is None

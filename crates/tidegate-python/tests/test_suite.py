@@ -13,8 +13,21 @@ COMMAND = os.environ.get("TIDEGATE", str(ROOT / "target/debug/tidegate"))
 
 
 def test_it_says_what_the_command_says(tmp_path):
-    done = tidegate.suite("protection", ["drop_tail", "sfb"], tests="P1", quick=True, out=tmp_path / "out")
-    arguments = ["suite", "protection", "--quick", "--tests", "P1", "--queue", "drop_tail", "--queue", "sfb", "--json"]
+    done = tidegate.suite(
+        "protection", ["drop_tail", "sfb"], tests="P1", quick=True, out=tmp_path / "out"
+    )
+    arguments = [
+        "suite",
+        "protection",
+        "--quick",
+        "--tests",
+        "P1",
+        "--queue",
+        "drop_tail",
+        "--queue",
+        "sfb",
+        "--json",
+    ]
     told = subprocess.run([COMMAND, *arguments], check=True, capture_output=True, text=True).stdout
     assert json.loads(told) == done.document
     assert json.loads((tmp_path / "out/scores.json").read_text()) == done.document
@@ -26,7 +39,11 @@ def test_it_says_what_the_command_says(tmp_path):
 def test_a_queue_written_in_python_is_judged_as_the_catalogs():
     done = tidegate.suite("protection", [DropTail(), "drop_tail"], tests=["P2", "N"], quick=True)
     mine, ours = (
-        [(cell["test"], cell["cell"], cell["figures"]) for cell in done.document["cells"] if cell["queue"] == name]
+        [
+            (cell["test"], cell["cell"], cell["figures"])
+            for cell in done.document["cells"]
+            if cell["queue"] == name
+        ]
         for name in (DropTail().name, "drop_tail")
     )
     assert mine == ours and len(mine) == 3

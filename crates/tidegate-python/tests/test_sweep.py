@@ -1,7 +1,6 @@
 """A study run from Python is the one that the command runs."""
 
 import os
-import pathlib
 import subprocess
 import threading
 import tomllib
@@ -35,10 +34,17 @@ def done(tmp_path_factory):
 def test_its_tables_are_the_files_and_the_commands(done, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     (tmp_path / "study.toml").write_text(STUDY)
-    subprocess.run([COMMAND, "sweep", "study.toml", "--out", "out"], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(
+        [COMMAND, "sweep", "study.toml", "--out", "out"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
     for name in ("groups", "summary"):
         table = frame(getattr(done, name))
-        assert table.to_pylist() == parquet.read_table(done.directory / f"{name}.parquet").to_pylist()
+        assert (
+            table.to_pylist() == parquet.read_table(done.directory / f"{name}.parquet").to_pylist()
+        )
         assert table.to_pylist() == parquet.read_table(tmp_path / f"out/{name}.parquet").to_pylist()
     assert len(done.groups) == 4 * 2 * 3 * 2 and len(done.summary) == 4 * 2 * 3
     assert done.groups.units["network.rate"] == "bit/s"
@@ -111,7 +117,9 @@ def test_an_interrupted_study_goes_on(tmp_path):
 
 
 def test_a_study_draws_its_plots(done):
-    plot = '[[plot]]\nname = "rates"\nkind = "lines"\nx = "network.rate"\ny = "share"\ngroup = "tcp"\n'
+    plot = (
+        '[[plot]]\nname = "rates"\nkind = "lines"\nx = "network.rate"\ny = "share"\ngroup = "tcp"\n'
+    )
     drawn = tidegate.sweep(STUDY + plot, done.directory)
     assert drawn.run == 0 and [path.name for path in drawn.plots] == ["rates.svg"]
     assert drawn.notes == ["plot rates: 2 panels, one for each setting that is on no axis"]

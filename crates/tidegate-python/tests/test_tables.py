@@ -6,7 +6,9 @@ import tidegate
 
 @pytest.fixture(scope="module")
 def both():
-    return tidegate.compare("flood", ["red", "sfb"], set={"run.duration": "14 s"}, seeds=2, flows=True)
+    return tidegate.compare(
+        "flood", ["red", "sfb"], set={"run.duration": "14 s"}, seeds=2, flows=True
+    )
 
 
 def test_polars(both):
@@ -65,6 +67,8 @@ def test_a_table_says_what_it_holds(both):
 
 def test_a_stream_outlives_its_table(both):
     pyarrow = pytest.importorskip("pyarrow")
-    stream = tidegate.run("flood", set={"run.duration": "11 s"}, seeds=1).series.__arrow_c_stream__()
+    stream = tidegate.run(
+        "flood", set={"run.duration": "11 s"}, seeds=1
+    ).series.__arrow_c_stream__()
     reader = pyarrow.RecordBatchReader._import_from_c_capsule(stream)
     assert reader.read_all().num_rows > 1000

@@ -3,8 +3,8 @@
 //!
 //! The queue alone is polled whenever the link comes free, as the bottleneck does: also when it is
 //! empty, so that it knows. The bottleneck is offered the same packets and polled after each pair
-//! until it has nothing. Payloads have 24 bytes, as a `Vec` has. The two take turns, batch by batch,
-//! so that what else the machine does meets both. The figure is the median of their differences,
+//! until it has nothing. Payloads have 24 bytes, as a `Vec` has. The two take turns by batches, so
+//! that what else the machine does meets both. The figure is the median of their differences,
 //! with the quartiles. Beside it stands what the same bottleneck costs above a queue that is never
 //! polled in vain.
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a benchmark measures")]

@@ -64,7 +64,9 @@ class _Tables:
         return self._outcomes.html(self._index)
 
     def __repr__(self) -> str:
-        return self._outcomes.text(self._index, shutil.get_terminal_size((100, 24)).columns).rstrip()
+        return self._outcomes.text(
+            self._index, shutil.get_terminal_size((100, 24)).columns
+        ).rstrip()
 
 
 class Result(_Tables):

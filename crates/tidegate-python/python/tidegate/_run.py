@@ -138,7 +138,9 @@ def _simulate(
     if threads is not None and not 1 <= threads <= 1024:
         raise ValueError(f"threads = {threads}: must lie in 1 to 1024")
     sets = [(path, _set(path, of)) for path, of in (set or {}).items()]
-    sets += [(f"run.{key}", str(of)) for key, of in (("seeds", seeds), ("seed", seed)) if of is not None]
+    sets += [
+        (f"run.{key}", str(of)) for key, of in (("seeds", seeds), ("seed", seed)) if of is not None
+    ]
     options = {"sets": sets, "flows": flows, "threads": threads, "command": sys.orig_argv}
     outcomes, notes = _native.run(*_text(scenario), queues, options)
     return _told(Comparison(outcomes), notes)
@@ -167,7 +169,9 @@ def _queue(queue: Queue) -> Queue:
 
 
 def _queues(queues: Sequence[Queue] | Queue) -> list[Queue]:
-    return [_queue(queue) for queue in ([queues] if isinstance(queues, (str, Discipline)) else queues)]
+    return [
+        _queue(queue) for queue in ([queues] if isinstance(queues, (str, Discipline)) else queues)
+    ]
 
 
 def _told(result: Comparison, notes: Sequence[str]) -> Comparison:

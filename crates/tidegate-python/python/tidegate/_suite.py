@@ -92,5 +92,7 @@ class SuiteResult:
             return f"{lines[0]}: {len(document['cells'])} cells and queues measured"
         for queue in document["queues"]:
             tests = "  ".join(f"{test['test']} {test['sure']:.2f}" for test in queue["tests"])
-            lines.append(f"{queue['queue']}: {queue['passed']} of {queue['of']} cells passed;  {tests}")
+            lines.append(
+                f"{queue['queue']}: {queue['passed']} of {queue['of']} cells passed;  {tests}"
+            )
         return "\n".join(lines)

@@ -107,7 +107,9 @@ class StudyResult:
     @property
     def _tables(self) -> Published:
         if self._published is None:
-            raise ValueError("a part of a study has no tables; `tidegate sweep merge` makes them of all parts")
+            raise ValueError(
+                "a part of a study has no tables; `tidegate sweep merge` makes them of all parts"
+            )
         return self._published
 
     @cached_property
@@ -143,7 +145,11 @@ class StudyResult:
         head, *rows = self._rows() or [[]]
 
         def row(cells: list[str], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>\n"
+            return (
+                "<tr>"
+                + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
+                + "</tr>\n"
+            )
 
         body = "".join(row(cells, "td") for cells in rows)
         return f"<table>\n<thead>{row(head, 'th')}</thead>\n<tbody>{body}</tbody>\n</table>\n"
@@ -156,7 +162,10 @@ class StudyResult:
         )
         table = self._rows()
         widths = [max(map(len, column)) for column in zip(*table)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+            for row in table
+        ]
         return "\n".join([head, *lines, *self.notes])
 
 

@@ -28,7 +28,11 @@ def value(of: Any, path: str) -> str:
             raise ValueError(f"{path} = {of}: must be a finite number")
         return repr(of)
     if isinstance(of, Mapping):
-        return "{" + ", ".join(f"{_key(k, path)} = {value(v, _join(path, k))}" for k, v in of.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{_key(k, path)} = {value(v, _join(path, k))}" for k, v in of.items())
+            + "}"
+        )
     if isinstance(of, Sequence) and not isinstance(of, (bytes, bytearray)):
         return "[" + ", ".join(value(item, path) for item in of) + "]"
     if hasattr(of, "item"):  # a number of NumPy's
@@ -54,7 +58,9 @@ def _table(table: Mapping[str, Any], path: str) -> Iterator[str]:
 
 
 def _is_tables(item: Any) -> bool:
-    return isinstance(item, (list, tuple)) and bool(item) and all(isinstance(i, Mapping) for i in item)
+    return (
+        isinstance(item, (list, tuple)) and bool(item) and all(isinstance(i, Mapping) for i in item)
+    )
 
 
 def _key(key: Any, path: str) -> str:

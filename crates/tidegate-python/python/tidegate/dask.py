@@ -87,9 +87,13 @@ def sweep(
 class _Job:
     """A study that is under way."""
 
-    def __init__(self, study: Checked, store: Store, client: Client, listener: Progress | None) -> None:
+    def __init__(
+        self, study: Checked, store: Store, client: Client, listener: Progress | None
+    ) -> None:
         if client.asynchronous:
-            raise TypeError("an asynchronous client cannot be waited for; make one without asynchronous=True")
+            raise TypeError(
+                "an asynchronous client cannot be waited for; make one without asynchronous=True"
+            )
         self.study, self.store, self.client, self.listener = study, store, client, listener
         self.weights = study.weights()
         text, file, scenarios = study.parts()
@@ -135,7 +139,9 @@ class _Job:
             if running:
                 self.client.cancel(list(running))
 
-    def submit(self, queue: Iterator[list[Replications]], running: dict, completed: as_completed) -> None:
+    def submit(
+        self, queue: Iterator[list[Replications]], running: dict, completed: as_completed
+    ) -> None:
         """Gives Dask batches, as far as the bound."""
         bound = max(FEW, DEEP * self.threads())
         while len(running) < bound and (batch := next(queue, None)):
@@ -198,10 +204,14 @@ def _result(result: Any) -> tuple[bytes, bytes | None, float]:
     return result
 
 
-def _compute(maker: str, parts: tuple, batch: list[Replications]) -> tuple[bytes, bytes | None, float]:
+def _compute(
+    maker: str, parts: tuple, batch: list[Replications]
+) -> tuple[bytes, bytes | None, float]:
     """What a worker does: the rows of a batch, and the seconds that it took."""
     if maker != Checked.MAKER:
-        raise RuntimeError(f"this worker has tidegate {Checked.MAKER}, and the client {maker}: install the same")
+        raise RuntimeError(
+            f"this worker has tidegate {Checked.MAKER}, and the client {maker}: install the same"
+        )
     with _lock:
         study = _prepared(parts)
     begun = time.perf_counter()

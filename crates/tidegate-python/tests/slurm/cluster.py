@@ -46,7 +46,10 @@ PartitionName=main Nodes={host} Default=YES MaxTime=120 State=UP OverSubscribe=F
 @contextlib.contextmanager
 def slurm(root: pathlib.Path):
     """Starts Slurm from the packages in ``root``; the environment of its commands. Ends it at last."""
-    with tempfile.TemporaryDirectory(prefix="tidegate-slurm-") as work, contextlib.ExitStack() as stack:
+    with (
+        tempfile.TemporaryDirectory(prefix="tidegate-slurm-") as work,
+        contextlib.ExitStack() as stack,
+    ):
         work = pathlib.Path(work)
         for folder in ("state", "spool"):
             (work / folder).mkdir()
@@ -54,7 +57,9 @@ def slurm(root: pathlib.Path):
 
         def start(*command):
             log = stack.enter_context(open(work / f"{pathlib.Path(command[0]).name}.out", "w"))
-            process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                command, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL
+            )
             stack.callback(_end, process)
             return process
 
@@ -65,10 +70,19 @@ def slurm(root: pathlib.Path):
         )
         _wait(lambda: (work / "munge.socket").exists(), work, "munged")
         start(root / "usr/sbin/slurmctld-wlm", "-D", "-i")
-        start(root / "usr/sbin/slurmd-wlm", "-D", "-N", socket.gethostname(), "-d", root / "usr/sbin/slurmstepd-wlm")
+        start(
+            root / "usr/sbin/slurmd-wlm",
+            "-D",
+            "-N",
+            socket.gethostname(),
+            "-d",
+            root / "usr/sbin/slurmstepd-wlm",
+        )
 
         def idle():
-            told = subprocess.run(["sinfo", "-h", "-o", "%t"], env=environment, capture_output=True, text=True)
+            told = subprocess.run(
+                ["sinfo", "-h", "-o", "%t"], env=environment, capture_output=True, text=True
+            )
             return told.stdout.strip() == "idle"
 
         _wait(idle, work, "slurmctld and slurmd")

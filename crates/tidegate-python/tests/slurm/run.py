@@ -39,7 +39,9 @@ def blocks():
 def as_array(script, work, environment):
     """The study as an array of jobs."""
     (work / "rtt.sbatch").write_text(script)
-    subprocess.run(["sbatch", "--wait", "rtt.sbatch"], cwd=work, env=environment, check=True, timeout=SECONDS)
+    subprocess.run(
+        ["sbatch", "--wait", "rtt.sbatch"], cwd=work, env=environment, check=True, timeout=SECONDS
+    )
     for log in sorted(work.glob("rtt-*.log")):
         print(f"{log.name}: {log.read_text().strip()}")
     command("sweep", "merge", work / "rtt.toml", "--out", work / "rtt.study")
@@ -48,7 +50,9 @@ def as_array(script, work, environment):
 def through_dask(program, work, environment):
     """The study on workers that are jobs."""
     (work / "rtt.py").write_text(program)
-    subprocess.run([sys.executable, "rtt.py"], cwd=work, env=environment, check=True, timeout=SECONDS)
+    subprocess.run(
+        [sys.executable, "rtt.py"], cwd=work, env=environment, check=True, timeout=SECONDS
+    )
 
 
 def main(packages):
@@ -66,8 +70,12 @@ def main(packages):
                 path = write(work / run.__name__, grid)
                 path.rename(path.with_name("rtt.toml"))
                 run(block, path.parent, environment)
-                assert tables(path.parent / "rtt.study") == expected, f"{run.__name__}: other tables"
-                print(f"{run.__name__}: the tables of a local run, in {time.monotonic() - begun:.0f} s")
+                assert tables(path.parent / "rtt.study") == expected, (
+                    f"{run.__name__}: other tables"
+                )
+                print(
+                    f"{run.__name__}: the tables of a local run, in {time.monotonic() - begun:.0f} s"
+                )
 
 
 if __name__ == "__main__":
