@@ -195,6 +195,7 @@ validate-linux: build ## Linux's own queues in a User-Mode Linux kernel beside o
 	@for p in flex:flex bison:bison bc:bc xz:xz-utils gcc:gcc ip:iproute2 python3:python3; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
 	  [ -z "$${need-}" ] || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$need; }
 	validation/linux/build.sh
+	validation/linux/tc.sh
 	python3 validation/linux/run.py
 	python3 validation/linux/lines.py
 	python3 validation/linux.py

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Gives the `tc` lines that `tidegate show` prints to the kernel that build.sh built, and writes ../tc.md.
-Status 1 if the kernel refuses one that its `tc` knows.
+"""Gives the `tc` lines that `tidegate show` prints to the kernel that build.sh built, by the `tc` that tc.sh found, and
+writes ../tc.md. Status 1 if the kernel refuses one that its `tc` knows.
 
 usage: lines.py
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from run import OUT, TIDEGATE, boot
 
+TC = OUT / "tc" / "tc"
 PAGE = Path(__file__).parent.parent / "tc.md"
 LINKS = {"1 Mbit/s": "50 packets", "100 Mbit/s": "1.25 MB", "10 Gbit/s": "50 MB"}
 # By whether `tc` knows the queue, and whether the kernel took the line.
@@ -64,12 +65,12 @@ def script(found):
         for rate, line in of.items():
             bits = rate.replace(" ", "").removesuffix("/s")
             text += [
-                "tc qdisc replace dev v0 root handle 1: htb default 1 || echo @error htb",
-                f"tc class replace dev v0 parent 1: classid 1:1 htb rate {bits} || echo @error class",
-                f"if tc qdisc replace dev v0 parent 1:1 handle 10: {line} 2>/tmp/why",
-                f"then echo '@took {name} {rate}' $(tc -d qdisc show dev v0 | grep ' 10:')",
+                f"{TC} qdisc replace dev v0 root handle 1: htb default 1 || echo @error htb",
+                f"{TC} class replace dev v0 parent 1: classid 1:1 htb rate {bits} || echo @error class",
+                f"if {TC} qdisc replace dev v0 parent 1:1 handle 10: {line} 2>/tmp/why",
+                f"then echo '@took {name} {rate}' $({TC} -d qdisc show dev v0 | grep ' 10:')",
                 f"else echo '@refused {name} {rate}' $(cat /tmp/why); fi",
-                "tc qdisc del dev v0 root",
+                f"{TC} qdisc del dev v0 root",
             ]
     return "\n".join([*text, "echo @end", f"{OUT / 'load'} halt"]) + "\n"
 
@@ -88,7 +89,7 @@ def page(found, told):
     kernel = (OUT / "kernel").resolve().name
     text = HEAD.format(
         kernel=f"Linux {kernel}",
-        tc=subprocess.run(["tc", "-V"], check=True, capture_output=True, text=True)
+        tc=subprocess.run([TC, "-V"], check=True, capture_output=True, text=True)
         .stdout.strip()
         .replace("tc utility, ", ""),
         verdict=verdict,
