@@ -2,6 +2,10 @@
 //! it is compiled anew.
 #[path = "../../../crates/tidegate-cli/src/command/gate/config.rs"]
 pub mod config;
+#[path = "../../../crates/tidegate-cli/src/command/gate/direction.rs"]
+pub mod direction;
+#[path = "../../../crates/tidegate-cli/src/command/gate/fields.rs"]
+pub mod fields;
 #[path = "../../../crates/tidegate-cli/src/command/gate/keys.rs"]
 pub mod keys;
 #[path = "../../../crates/tidegate-cli/src/command/gate/link.rs"]

@@ -2,6 +2,8 @@
 mod account;
 mod config;
 pub(super) mod demo;
+mod direction;
+mod fields;
 mod joint;
 mod keys;
 pub(super) mod link;

@@ -2,27 +2,15 @@
 //! follows for each kind of source.
 use tidegate::{Bytes, Rate, Size};
 use tidegate_lab::scenario::{Connection, EcnUse, LossRecovery, SOURCES, Source, Tcp};
+use tidegate_sim::sources::tcp::Congestion;
 
 use crate::jobs::scenario;
 
-const CONTROLS: [&str; 16] = [
-    "reno",
-    "newreno",
-    "sack",
-    "rack",
-    "cubic",
-    "aimd",
-    "binomial",
-    "vegas",
-    "vegas_rem",
-    "reno_num",
-    "dctcp",
-    "prague",
-    "ledbat",
-    "bbr",
-    "bbr3",
-    "unresponsive",
-];
+/// The names of all sources that are connections.
+fn connections() -> impl Iterator<Item = &'static str> {
+    let names = SOURCES.iter().map(|source| source.0);
+    names.filter(|name| Connection::named(name).is_some())
+}
 
 fn named(name: &str) -> Connection {
     Connection::named(name).unwrap_or_else(|| panic!("{name} is no connection"))
@@ -30,10 +18,15 @@ fn named(name: &str) -> Connection {
 
 #[test]
 fn connections_have_the_names_by_which_they_are_found() {
-    for name in CONTROLS {
+    for name in connections() {
         assert_eq!(named(name).name(), name);
-        assert!(SOURCES.iter().any(|source| source.0 == name), "{name}");
     }
+    let recoveries = ["newreno", "sack", "rack"];
+    let controls = Congestion::all();
+    for name in recoveries.into_iter().chain(controls.iter().map(Congestion::name)) {
+        assert!(connections().any(|connection| connection == name), "{name} is no source");
+    }
+    assert_eq!(connections().count(), recoveries.len() + controls.len());
     for name in ["finite", "web", "tfrc", "cbr", "on_off", "voip", "replay", "Reno", ""] {
         assert_eq!(Connection::named(name), None, "{name}");
     }
@@ -42,7 +35,7 @@ fn connections_have_the_names_by_which_they_are_found() {
 
 #[test]
 fn what_is_of_today_begins_with_ten_packets() {
-    for name in CONTROLS {
+    for name in connections() {
         let wanted = match name {
             "cubic" | "dctcp" | "prague" | "bbr" | "bbr3" => Size::Packets(10),
             // All that its receiver lets it.
@@ -58,7 +51,7 @@ fn what_is_of_today_begins_with_ten_packets() {
 
 #[test]
 fn losses_are_repaired_as_the_name_says() {
-    for name in CONTROLS {
+    for name in connections() {
         let wanted = match name {
             "reno" | "vegas" => LossRecovery::Reno,
             "newreno" => LossRecovery::NewReno,
@@ -77,7 +70,7 @@ fn losses_are_repaired_as_the_name_says() {
 #[test]
 fn what_a_name_says_is_no_key_besides() {
     let has = |name: &str, key: &str| named(name).keys().iter().any(|(param, _)| param.name == key);
-    for name in CONTROLS {
+    for name in connections() {
         let lacks: &[&str] = match name {
             "reno" | "newreno" | "sack" | "rack" => &["loss_recovery"],
             "bbr" | "bbr3" | "prague" => &["overhead"],

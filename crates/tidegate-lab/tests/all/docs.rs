@@ -4,15 +4,16 @@ use std::fmt::Write;
 use std::path::Path;
 
 use serde_json::Value;
+use tidegate::Size;
 use tidegate::catalog::QUEUES;
 use tidegate::config::Params;
 use tidegate_lab::scenario::{
-    Cbr, Chain, Dumbbell, Following, GroupParams, Medium, OnOff, Oscillating, Replay, RunSettings,
-    SOURCES, Tcp, Tfrc, Unresponsive, Voip, Web,
+    Cbr, Chain, Connection, Dumbbell, Following, GroupParams, Medium, OnOff, Oscillating, Replay,
+    RunSettings, SOURCES, Tcp, Tfrc, Unresponsive, Voip, Web,
 };
 use tidegate_sim::sources::tcp::{
-    AimdParams, BbrParams, BinomialParams, CubicParams, DctcpParams, LedbatParams,
-    UnresponsiveParams, VegasParams, VegasRemParams,
+    AimdParams, Bbr3Params, BbrParams, BinomialParams, Congestion, CubicParams, DctcpParams,
+    LedbatParams, PragueParams, UnresponsiveParams, VegasParams, VegasRemParams,
 };
 
 /// Holds `docs/reference/NAME` against `text`, or writes it.
@@ -190,8 +191,13 @@ fn networks(page: &mut String) {
 }
 
 fn tcp(page: &mut String) {
+    let ten = |name: &&str| {
+        Connection::named(name).is_some_and(|of| of.tcp.initial_window == Size::Packets(10))
+    };
+    let ten: Vec<_> = SOURCES.iter().map(|source| source.0).filter(ten).collect();
+    let initial = format!("10 packets with `{}`; else 2 packets", ten.join("`, `"));
     let unset = [
-        ("initial_window", "10 packets with `cubic`, `dctcp`, `bbr`; else 2 packets"),
+        ("initial_window", initial.as_str()),
         ("window", "33.554432 MB; 1000000 packets with `unresponsive`"),
         ("timestamps", "auto: on, but off with `rules = \"ns2\"` and `\"ns1\"`"),
     ];
@@ -206,9 +212,12 @@ fn tcp(page: &mut String) {
     let marked = "The keys of TCP (`ecn` must be on), and:";
     section(page, "### `vegas_rem`", marked, Keys::of::<VegasRemParams>(&[]));
     section(page, "### `dctcp`", marked, Keys::of::<DctcpParams>(&[]));
+    let prague = "The keys of TCP (`ecn` must be on) without `overhead`, and:";
+    section(page, "### `prague`", prague, Keys::of::<PragueParams>(&[]));
     section(page, "### `ledbat`", "The keys of TCP, and:", Keys::of::<LedbatParams>(&[]));
     let bbr = "The keys of TCP without `overhead`, and:";
     section(page, "### `bbr`", bbr, Keys::of::<BbrParams>(&[]));
+    section(page, "### `bbr3`", bbr, Keys::of::<Bbr3Params>(&[]));
     let malicious = "The keys of TCP without `data`, `initial_window`, `rules` and `overhead`, no \
                      `active`, and:";
     let keys = Keys::of::<UnresponsiveParams>(&[]).and::<Unresponsive>(&[]);
@@ -240,6 +249,10 @@ fn the_page_of_scenario_keys_is_that_of_the_code() {
         let _ = writeln!(page, "| `{name}` | {what} |");
     }
     tcp(&mut page);
+    for control in Congestion::all().iter().filter(|control| !control.params().is_empty()) {
+        let heading = format!("### `{}`", control.name());
+        assert!(page.contains(&heading), "{heading} is missing: its keys are on no page");
+    }
     others(&mut page);
     hold("scenarios.md", &page);
 }

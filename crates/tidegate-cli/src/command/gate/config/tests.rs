@@ -2,6 +2,7 @@ use super::*;
 use crate::failure::Failure;
 use tidegate::Span;
 use tidegate_gateway::run::plan::GatePlan;
+use tidegate_gateway::watch::offenders::OffenderRules;
 use tidegate_gateway::watch::socket::SocketPath;
 
 use super::super::link::DRAIN;

@@ -1,5 +1,5 @@
 //! The list of congestion controls: the setting [`Congestion`], and [`Control`], one of them at
-//! work. A new control needs a line at the end of this file.
+//! work. A new control needs a line in `controls!` below.
 use tidegate::config::{Param, Params};
 use tidegate::{ConfigError, Rng, Span, Time};
 

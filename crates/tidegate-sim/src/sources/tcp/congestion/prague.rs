@@ -14,9 +14,10 @@ use crate::sources::tcp::delivery::SegmentRate;
 tidegate::params! {
     /// The parameters of Prague.
     pub struct PragueParams {
-        /// The weight of the newest round trip in the fraction marked (§2.3.2).
+        /// The weight of the newest round trip in the fraction marked
+        /// (draft-briscoe-iccrg-prague-congestion-control-04 §2.3.2).
         g: f64 = 0.0625, "g", 0.0001 ..= 1.0;
-        /// The least round trip that it goes by; 0 for the true one (§2.4.4).
+        /// The least round trip that it goes by; 0 for the true one (the same draft, §2.4.4).
         rtt_virt: Span = Span::from_millis(25), "rtt_virt", 0 ..= 1_000_000_000_u64;
     }
 }

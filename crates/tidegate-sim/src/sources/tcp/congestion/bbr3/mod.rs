@@ -26,7 +26,8 @@ use probe::Probe;
 tidegate::params! {
     /// The parameters of BBR, version 3.
     pub struct Bbr3Params {
-        /// The fraction of the pace that is held back: PacingMarginPercent (§2.5).
+        /// The fraction of the pace that is held back: PacingMarginPercent (draft-ietf-ccwg-bbr-04
+        /// §2.5).
         margin: f64 = 0.01, "", 0 ..= 0.5;
     }
 }
