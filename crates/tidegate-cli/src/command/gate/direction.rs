@@ -1,4 +1,4 @@
-//! A direction of a gate's file: its rate, its queue, its classes, and who is taken for an offender.
+//! A direction of a gate's file: its rate, its queue, its classes, and who counts as an offender.
 use tidegate::Rate;
 use tidegate::config::{Params, Value};
 use tidegate_gateway::path::sort::Class;
