@@ -138,6 +138,15 @@ impl<A: Port, B: Port, W: Observer> Gate<A, B, W> {
         }
     }
 
+    /// Counts what has arrived. The next [`turn`](Gate::turn) receives that and no more. So with the
+    /// time read in between, no frame counts as having arrived before it did, even if the thread
+    /// was stopped on the way: a delay is never cut short.
+    #[inline]
+    pub fn count(&mut self) {
+        self.inner.count();
+        self.outer.count();
+    }
+
     /// Does what is to be done at `now`, which is no earlier than in any call before: sends what is
     /// due, receives what `guard` says is ours.
     pub fn turn(&mut self, now: Time, guard: &mut impl Guard) -> Next {

@@ -147,6 +147,7 @@ where
         Chores { begun, due: begun, status_due: begun, ill: [false; 2], unfinished: [false; 2] };
     let end = commands.duration.map_or(Time::MAX, |span| begun + span);
     loop {
+        gate.count();
         let now = processor.now();
         if now >= end {
             leave(now, gate, guard);

@@ -581,6 +581,53 @@ fn after_a_lapse_what_the_kernel_has_forwarded_or_overtaken_is_thrown_away_and_n
     assert!(account.managed.balanced() && account.reverse.balanced());
 }
 
+/// A thread that is stopped between its clock and its devices takes late what came meanwhile, and
+/// delays it in full.
+#[test]
+fn what_arrives_after_it_was_counted_is_received_next_time_with_the_time_of_then() {
+    let mut seen = Seen::default();
+    let mut rig = Setup { delay: Span::from_millis(5), ..Setup::default() }.rig(&mut seen);
+    send(&mut rig.clients, &[1; 1000]);
+    rig.gate.count();
+    send(&mut rig.clients, &[2; 1000]);
+    send(&mut rig.servers, &[3; 1000]);
+    // The second and the third came after the clock was read.
+    assert_eq!(rig.gate.turn(at(0), &mut Unguarded), Next::Now);
+    assert_eq!(rig.gate.account().managed.received.frames, 1);
+    assert_eq!(rig.gate.account().reverse.received.frames, 0);
+    rig.gate.count();
+    assert_eq!(rig.gate.turn(at(4_000_000), &mut Unguarded), Next::Now);
+    assert_eq!(rig.gate.account().managed.received.frames, 2);
+    assert_eq!(rig.gate.account().reverse.received.frames, 1);
+    // The second need not wait for the link, which was free from .8 ms on.
+    let mut told = vec![];
+    for now in (5_000_000..11_000_000).step_by(100_000) {
+        rig.gate.turn(at(now), &mut Unguarded);
+        let there = rig.servers.all().unwrap().len();
+        let back = rig.clients.all().unwrap().len();
+        told.extend((0..there).map(|_| ("there", now)).chain((0..back).map(|_| ("back", now))));
+    }
+    assert_eq!(told, [("there", 5_000_000), ("there", 9_000_000), ("back", 9_000_000)]);
+}
+
+/// What was counted and is thrown away must not count for what comes then.
+#[test]
+fn a_count_ends_when_what_was_counted_is_thrown_away() {
+    let mut seen = Seen::default();
+    let mut rig = Setup::default().rig(&mut seen);
+    for _ in 0..3 {
+        send(&mut rig.clients, &[1; 1000]);
+    }
+    rig.gate.count();
+    assert_eq!(rig.gate.discard(at(0)), 3);
+    assert_eq!(rig.gate.turn(at(1), &mut Unguarded), Next::Arrival);
+    send(&mut rig.clients, &[2; 1000]);
+    assert_eq!(rig.gate.turn(at(2), &mut Unguarded), Next::Now);
+    let managed = rig.gate.account().managed;
+    assert_eq!((managed.received.frames, managed.lost(LossReason::Lapsed).frames), (4, 3));
+    assert!(managed.balanced());
+}
+
 /// A device that fills frames in by several hands: the first that waits is not finished for the
 /// time being.
 struct Unfinished {

@@ -14,6 +14,8 @@ pub(super) struct Exit<P> {
     pub(super) stale: usize,
     /// How many frames the device had no room for before the gate began.
     missed_before: u64,
+    /// How many frames waited when somebody counted them, if none was received since.
+    counted: Option<usize>,
 }
 
 /// Whose a received frame is to forward.
@@ -27,14 +29,20 @@ pub(super) enum Whose {
 
 impl<P: Port> Exit<P> {
     pub(super) fn new(port: P) -> Exit<P> {
-        Exit { port, trouble: None, stale: 0, missed_before: 0 }
+        Exit { port, trouble: None, stale: 0, missed_before: 0, counted: None }
+    }
+
+    /// Counts the frames that are received next.
+    #[inline]
+    pub(super) fn count(&mut self) {
+        self.counted = Some(self.port.waiting(BATCH));
     }
 
     /// How many frames may be received. They are counted before the clock is read. So a thread that
     /// is stopped in between never takes one that the kernel has sent on in the meantime.
     #[inline]
     pub(super) fn ours(&mut self, guard: &mut impl Guard) -> Option<usize> {
-        match self.port.waiting(BATCH) {
+        match self.counted.take().unwrap_or_else(|| self.port.waiting(BATCH)) {
             0 => Some(0),
             waiting => guard.ours().then_some(waiting),
         }
@@ -60,6 +68,7 @@ impl<P: Port> Exit<P> {
     /// Nothing that has arrived is ours to forward, nor is what stands before it and is still being
     /// written. How many frames can be received at once of these.
     pub(super) fn give_up(&mut self) -> usize {
+        self.counted = None;
         self.stale = self.port.begun();
         self.port.waiting(self.stale)
     }
