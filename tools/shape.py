@@ -31,7 +31,7 @@ LONGER_SCRIPTS = {
 
 def tracked(pattern):
     """Files under version control that are there."""
-    git = ["git", "ls-files", pattern]
+    git = ["git", "ls-files", "-co", "--exclude-standard", pattern]
     listed = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True)
     return [name for name in listed.stdout.splitlines() if (ROOT / name).exists()]
 

@@ -137,7 +137,7 @@ def main():
     shares = "--shares" in args
     names = [a for a in args if a != "--shares"]
     if not names:
-        git = ["git", "ls-files", "*.md", *SOURCES]
+        git = ["git", "ls-files", "-co", "--exclude-standard", "*.md", *SOURCES]
         listed = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True)
         names = [n for n in listed.stdout.splitlines() if (ROOT / n).exists()]
         names = [n for n in names if "/vendor/" not in n]

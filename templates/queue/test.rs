@@ -19,6 +19,7 @@ fn the_queue_agrees_with_its_twin() {
     for settings in [&[][..], &[("probability", "0.2"), ("ecn", "off")]] {
         let config = support::config("template", Some("paper"), settings, &link);
         let mut twinned = Twinned::beside(&config, link, Rng::from_seed(3)).unwrap();
+        // Twice as many: what is dropped never departs.
         Workload::restless(2 * OPERATIONS).run(
             &mut twinned,
             &link,

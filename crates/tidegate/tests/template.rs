@@ -98,7 +98,7 @@ fn a_new_queue_passes() {
         }
         assert!(cargo.status().unwrap().success(), "{tests:?}");
     };
-    cargo(true, &["--test", "battery", "--test", "golden"]);
+    cargo(true, &["--test", "queues", "--", "battery::", "golden::", "vectors::"]);
     cargo(false, &[]);
     fs::remove_dir_all(&root).unwrap();
 }

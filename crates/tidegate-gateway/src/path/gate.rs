@@ -138,9 +138,9 @@ impl<A: Port, B: Port, W: Observer> Gate<A, B, W> {
         }
     }
 
-    /// Counts what has arrived. The next [`turn`](Gate::turn) receives that and no more. So with the
-    /// time read in between, no frame counts as having arrived before it did, even if the thread
-    /// was stopped on the way: a delay is never cut short.
+    /// Counts what has arrived. The next [`turn`](Gate::turn) receives that and no more. Read the
+    /// clock in between: then no frame counts as having arrived before it did, even if the thread
+    /// was stopped on the way. A delay is never cut short.
     #[inline]
     pub fn count(&mut self) {
         self.inner.count();

@@ -127,7 +127,7 @@ fn elsewhere(page: &str, queue: &str) -> Vec<[String; 2]> {
 fn with_those_elsewhere(queue: &str, mut harms: Harms) -> Harms {
     let (floods, alone) = UNSEEN.split_once("## Harm without an attack").unwrap();
     let rows = elsewhere(alone, queue);
-    assert!(rows.len() > 10, "{queue}: {rows:?}");
+    assert!(rows.len() > 10, "{queue}: unseen.md has no column of it: make unseen ({rows:?})");
     // A cell is bold where the queue passes.
     for [cell, _] in rows.into_iter().filter(|[_, figures]| !figures.starts_with("**")) {
         // Its lone connections have a rare sender beside them.
