@@ -100,11 +100,10 @@ test-slurm: test-deps ## Studies through a real Slurm of one node (root; not par
 .PHONY: wheel test-python test-slurm
 
 .PHONY: test-deps lint-deps supply-deps
-RUFF := 0.17.6
-
 lint-deps: supply-deps
-	@[ "$$(target/ruff/bin/ruff --version 2>/dev/null)" = "ruff $(RUFF)" ] || { python3 -m venv --clear target/ruff && \
-	  target/ruff/bin/pip install --quiet --disable-pip-version-check --only-binary :all: ruff==$(RUFF); }
+	@cmp -s tools/requirements.txt target/ruff/installed || { python3 -m venv --clear target/ruff && \
+	  target/ruff/bin/pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r tools/requirements.txt && \
+	  cp tools/requirements.txt target/ruff/installed; }
 	@rustup component add rustfmt clippy >/dev/null 2>&1 || cargo fmt --version && cargo clippy --version
 
 supply-deps:

@@ -10,12 +10,12 @@ import functools
 import html.parser
 import os
 import re
-import subprocess
 import sys
 import urllib.parse
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from ours import ROOT, ours
+
 LINK = re.compile(r"\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 DEFINITION = re.compile(r"^\s*\[[^\]]+\]:\s+(\S+)")
 
@@ -66,21 +66,9 @@ def anchors(path):
     return names
 
 
-def tracked():
-    """The project's Markdown files."""
-    found = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "*.md"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    return [ROOT / name for name in sorted(found.split("\n")) if name and (ROOT / name).is_file()]
-
-
 def markdown():
     """What is wrong with the links of the project's Markdown."""
-    for page in tracked():
+    for page in (ROOT / name for name in ours("*.md")):
         for number, target in links(page.read_text()):
             if not is_relative(target):
                 continue

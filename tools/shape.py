@@ -8,12 +8,11 @@ A table's row in a comment, and a line that is little but a message, may be long
 in one piece can be searched for.
 """
 
-import pathlib
 import re
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from ours import ROOT, ours
+
 COLUMNS, LINES = 100, 400
 # Longer lines in macros, attributes, doctests and long strings, which rustfmt leaves alone. A new
 # one is an error: lower this number with every line that you break.
@@ -29,17 +28,10 @@ LONGER_SCRIPTS = {
 }
 
 
-def tracked(pattern):
-    """Files under version control that are there."""
-    git = ["git", "ls-files", "-co", "--exclude-standard", pattern]
-    listed = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True)
-    return [name for name in listed.stdout.splitlines() if (ROOT / name).exists()]
-
-
 def main():
     assert len(LONGER) <= 3, "three files may be longer, no more"
     told, wide = [], []
-    for name in tracked("*.rs"):
+    for name in ours("*.rs"):
         lines = (ROOT / name).read_text().split("\n")
         for number, line in enumerate(lines, 1):
             table = re.match(r"\s*//[/!] \|", line)
@@ -53,7 +45,7 @@ def main():
                 rows = lines.index("#[cfg(test)]")
             if rows > LINES and name not in LONGER:
                 told.append(f"{name}: {rows} lines, at most {LINES}")
-    for name in tracked("*.py"):
+    for name in ours("*.py"):
         rows = len((ROOT / name).read_text().splitlines())
         if rows > LINES and name not in LONGER_SCRIPTS:
             told.append(f"{name}: {rows} lines, at most {LINES}")

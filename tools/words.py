@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the words of our documents: long sentences, and words that a stranger stumbles over.
 
-    tools/words.py [FILE...]      all Markdown files under version control by default, and
+    tools/words.py [FILE...]      all our Markdown files by default, and
                                   the doc comments of every crate, its tests, benches and examples
     tools/words.py --shares       also one line a file: words, long sentences
 
@@ -13,13 +13,12 @@ and `make test` installs neither.
 """
 
 import fnmatch
-import pathlib
 import re
-import subprocess
 import sys
 import tomllib
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from ours import ROOT, ours
+
 RULES = tomllib.loads((ROOT / "tools/words.toml").read_text())
 OVERRULED = re.compile(r"<!-- words: (.*?)-->", re.S)
 DOC = re.compile(r"\s*//[/!] ?(.*)")
@@ -137,10 +136,7 @@ def main():
     shares = "--shares" in args
     names = [a for a in args if a != "--shares"]
     if not names:
-        git = ["git", "ls-files", "-co", "--exclude-standard", "*.md", *SOURCES]
-        listed = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True)
-        names = [n for n in listed.stdout.splitlines() if (ROOT / n).exists()]
-        names = [n for n in names if "/vendor/" not in n]
+        names = [n for n in ours("*.md", *SOURCES) if "/vendor/" not in n]
     told = [t for name in names for t in check(name, read(name), shares)]
     print("\n".join(told), end="\n" if told else "")
     sys.exit(bool(told))
