@@ -56,7 +56,7 @@ def script(found):
     """What the kernel runs: each line on an interface of its own class, and what `tc` says of it."""
     text = [
         "#!/bin/sh",
-        "export PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+        f"export PATH={TC.parent}:/usr/sbin:/usr/bin:/sbin:/bin",
         "mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t tmpfs tmpfs /run; mount -t tmpfs tmpfs /tmp",
         "ip link add v0 type veth peer name v1 || echo @error veth",
         "ip link set v0 up; ip link set v1 up",
@@ -65,12 +65,12 @@ def script(found):
         for rate, line in of.items():
             bits = rate.replace(" ", "").removesuffix("/s")
             text += [
-                f"{TC} qdisc replace dev v0 root handle 1: htb default 1 || echo @error htb",
-                f"{TC} class replace dev v0 parent 1: classid 1:1 htb rate {bits} || echo @error class",
-                f"if {TC} qdisc replace dev v0 parent 1:1 handle 10: {line} 2>/tmp/why",
-                f"then echo '@took {name} {rate}' $({TC} -d qdisc show dev v0 | grep ' 10:')",
+                "tc qdisc replace dev v0 root handle 1: htb default 1 || echo @error htb",
+                f"tc class replace dev v0 parent 1: classid 1:1 htb rate {bits} || echo @error class",
+                f"if tc qdisc replace dev v0 parent 1:1 handle 10: {line} 2>/tmp/why",
+                f"then echo '@took {name} {rate}' $(tc -d qdisc show dev v0 | grep ' 10:')",
                 f"else echo '@refused {name} {rate}' $(cat /tmp/why); fi",
-                f"{TC} qdisc del dev v0 root",
+                "tc qdisc del dev v0 root",
             ]
     return "\n".join([*text, "echo @end", f"{OUT / 'load'} halt"]) + "\n"
 

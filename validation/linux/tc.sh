@@ -22,7 +22,7 @@ if apt-get "${own[@]}" update -qq && apt-get "${own[@]}" install -y -qq --no-ins
         "$out/root/usr/sbin/tc" >"$out/new"
 else
     echo "Debian's newest tc cannot be reached; this machine's own" >&2
-    printf '#!/bin/sh\nexec tc "$@"\n' >"$out/new"
+    printf '#!/bin/sh\nexec %q "$@"\n' "$(command -v tc)" >"$out/new"
 fi
 rm -rf "$out/apt"
 chmod +x "$out/new"
