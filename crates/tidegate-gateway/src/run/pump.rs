@@ -210,7 +210,13 @@ fn leave<A: Port, B: Port, W: Observer>(
     gate: &mut Gate<A, B, W>,
     guard: &mut impl Guard,
 ) {
-    while clock::now() < end && gate.turn(clock::now(), guard) == Next::Now {}
+    loop {
+        gate.count();
+        let now = clock::now();
+        if now >= end || gate.turn(now, guard) != Next::Now {
+            break;
+        }
+    }
     guard.leave();
     gate.decline(clock::now());
 }
