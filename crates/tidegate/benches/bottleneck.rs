@@ -45,7 +45,7 @@ impl Bare {
     }
 
     #[inline]
-    fn ask(&mut self, at: u64) {
+    fn poll(&mut self, at: u64) {
         let packet = black_box(self.queue.dequeue(Time::from_nanos(at), &mut NullSink));
         self.free = packet.map(|_| at + SENDING);
     }
@@ -57,14 +57,14 @@ impl Subject for Bare {
         for (at, packet) in at.into_iter().zip(packets) {
             while let Some(free) = self.free.filter(|&free| free <= at.as_nanos()) {
                 if self.in_vain || self.queue.backlog().packets > 0 {
-                    self.ask(free);
+                    self.poll(free);
                 } else {
                     self.free = None;
                 }
             }
             self.queue.enqueue(at, packet, &mut NullSink);
             if self.free.is_none() {
-                self.ask(at.as_nanos());
+                self.poll(at.as_nanos());
             }
         }
     }

@@ -90,8 +90,7 @@ impl GateFileReader<'_> {
                 continue;
             }
             let why = "no such key: a firewall's mark is set after frames were taken from the \
-                interface and is not in \
-                       them; use `dscp`, or the `priority` in a VLAN tag";
+                       interface and is not in them; use `dscp`, or the `priority` in a VLAN tag";
             self.0.problem(entry.key_origin, &table.field(&entry.key), "", why);
         }
         if table.get("name").is_none() {
